@@ -53,11 +53,11 @@ def _field(text: str | None, name: str) -> str | None:
     return None
 
 # %% ../../nbs/bench/53_machine.ipynb #c610dd4b
-KNOWN_PACKAGES = (
+KNOWN_PACKAGES = (  # packages whose version a record names
     "numpy scipy torch jax jaxlib onnxruntime onnx openvino tensorflow tensorflow-cpu tinygrad "
     "scikit-learn skl2onnx paddlepaddle mlx keras psutil threadpoolctl"
 ).split()
-KNOWN_VARIABLES = (
+KNOWN_VARIABLES = (  # environment variables that a record names
     "OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS NUMEXPR_NUM_THREADS OMP_PROC_BIND "
     "OMP_WAIT_POLICY KMP_BLOCKTIME OPENBLAS_CORETYPE TF_ENABLE_ONEDNN_OPTS XLA_FLAGS PYTHONHASHSEED"
 ).split()
@@ -191,10 +191,11 @@ def _accelerators(root: str | Path) -> list[str]:
     return [_field(card.read_text(errors="replace"), "Model") or "unknown" for card in cards]
 
 # %% ../../nbs/bench/53_machine.ipynb #946c1128
-THREAD_VARIABLES = (
+THREAD_VARIABLES = (  # environment variables that set the number of threads
     "OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS BLIS_NUM_THREADS NUMEXPR_NUM_THREADS "
     "VECLIB_MAXIMUM_THREADS TF_NUM_INTRAOP_THREADS RAYON_NUM_THREADS"
 ).split()
+# environment variables that choose a numerical kernel
 KERNEL_VARIABLES = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
 

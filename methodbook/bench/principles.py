@@ -21,7 +21,7 @@ from ..core.errors import check_choice, expect
 __all__ = ['PRINCIPLES', 'CHECK_RESULTS', 'METRICS', 'Check', 'Audit', 'audit']
 
 # %% ../../nbs/bench/57_principles.ipynb #2dd1e51a
-PRINCIPLES = {
+PRINCIPLES = {  # id -> principle of the survey
     "P1": ("relevance", "measures features that matter"),
     "P2": ("representativeness", "uses metrics that industry and academia accept"),
     "P3": ("equity", "compares systems fairly"),
@@ -30,7 +30,7 @@ PRINCIPLES = {
     "P6": ("scalability", "covers one server up to many"),
     "P7": ("transparency", "the metrics are easy to understand"),
 }
-CHECK_RESULTS = ("PASS", "WARN", "FAIL", "NA")
+CHECK_RESULTS = ("PASS", "WARN", "FAIL", "NA")  # what a check can say
 
 # %% ../../nbs/bench/57_principles.ipynb #ddb13f10
 METRICS: dict[str, dict[str, str]] = {  # column of `summary` -> what it is

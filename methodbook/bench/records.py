@@ -25,8 +25,9 @@ __all__ = ['RECORD_SCHEMA', 'RECORD_KINDS', 'CELL_FIELDS', 'SchemaError', 'Recor
            'launch_table', 'call_times']
 
 # %% ../../nbs/bench/53b_records.ipynb #3856ce9a
-RECORD_SCHEMA = "bench/1"
-RECORD_KINDS = ("run", "env", "probe", "cell", "block", "launch", "end")
+RECORD_SCHEMA = "bench/1"  # name and version of the format
+RECORD_KINDS = ("run", "env", "probe", "cell", "block", "launch", "end")  # kinds of line in a record file
+# fields that tell one cell of a plan from another
 CELL_FIELDS = ("workload", "mode", "batch", "threads", "dtype", "device")
 
 

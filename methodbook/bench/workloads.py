@@ -18,9 +18,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from ..core.errors import MethodbookError, check_choice, check_integer, expect
 
 # %% auto #0
-__all__ = ['TOKENS', 'WIDTH', 'HEADS', 'HIDDEN', 'mlp_forward', 'cnn_forward', 'transformer_forward', 'NumpyOps', 'Tape',
-           'TrainingTape', 'numpy_step', 'Workload', 'workload', 'draw_parameters', 'draw_inputs', 'reference_output',
-           'workload_hash', 'ParityError', 'as_arrays', 'check_parity']
+__all__ = ['TOKENS', 'WIDTH', 'HEADS', 'HIDDEN', 'mlp_forward', 'cnn_forward', 'transformer_forward', 'NumpyOps', 'numpy_step',
+           'Workload', 'workload', 'draw_parameters', 'draw_inputs', 'reference_output', 'workload_hash', 'ParityError',
+           'as_arrays', 'check_parity']
 
 # %% ../../nbs/bench/54_workloads.ipynb #f1acfa75
 def mlp_forward(ops: Any, p: Mapping[str, Any], x: Any) -> Any:
@@ -37,7 +37,7 @@ def cnn_forward(ops: Any, p: Mapping[str, Any], x: Any) -> Any:
     return ops.linear(ops.flatten(h), p["w3"], p["b3"])
 
 
-TOKENS, WIDTH, HEADS, HIDDEN = 32, 64, 4, 256
+TOKENS, WIDTH, HEADS, HIDDEN = 32, 64, 4, 256  # of the transformer block and the MLP
 
 
 def transformer_forward(ops: Any, p: Mapping[str, Any], x: Any) -> Any:
@@ -72,43 +72,43 @@ class NumpyOps:
     "The nine operations on arrays."
 
     @staticmethod
-    def linear(x, w, b):
+    def linear(x, w, b) -> np.ndarray:  # `(…, outputs)`: an affine map of the last axis
         return x @ w + b
 
     @staticmethod
-    def relu(x):
+    def relu(x) -> np.ndarray:  # as `x`: its positive part
         return np.maximum(x, 0)
 
     @staticmethod
-    def conv3x3(x, w, b):
+    def conv3x3(x, w, b) -> np.ndarray:  # `(n, out, h, w)`: stride 1, padding 1
         return (_windows(x) @ w.reshape(len(w), -1).T + b).transpose(0, 3, 1, 2)
 
     @staticmethod
-    def maxpool2(x):
+    def maxpool2(x) -> np.ndarray:  # `(n, c, h/2, w/2)`: the largest of each 2 x 2
         b, c, h, w = x.shape
         return x.reshape(b, c, h // 2, 2, w // 2, 2).max((3, 5))
 
     @staticmethod
-    def flatten(x):
+    def flatten(x) -> np.ndarray:  # `(n, features)`
         return x.reshape(len(x), -1)
 
     @staticmethod
-    def layernorm(x, g, n):
+    def layernorm(x, g, n) -> np.ndarray:  # as `x`: each token centred and scaled
         centred = x - x.mean(-1, keepdims=True)
         return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * g + n
 
     @staticmethod
-    def attention(q, k, v, heads):
+    def attention(q, k, v, heads) -> np.ndarray:  # as `q`: softmax attention, heads side by side
         q, k, v = (_heads(one, heads) for one in (q, k, v))
         weights = _softmax(q @ k.swapaxes(-1, -2) / q.shape[-1] ** 0.5)
         return (weights @ v).transpose(0, 2, 1, 3).reshape(len(q), q.shape[2], -1)
 
     @staticmethod
-    def add(x, y):
+    def add(x, y) -> np.ndarray:  # as `x`: the sum
         return x + y
 
     @staticmethod
-    def mean_tokens(x):
+    def mean_tokens(x) -> np.ndarray:  # `(n, width)`: the mean over tokens
         return x.mean(1)
 
 # %% ../../nbs/bench/54_workloads.ipynb #c7c9bf43
@@ -123,7 +123,7 @@ def _flat(x: np.ndarray) -> np.ndarray:
     return x.reshape(-1, x.shape[-1])
 
 
-class Tape:
+class _Tape:
     "The nine operations on nodes that remember where they came from."
 
     def __init__(self):
@@ -162,7 +162,7 @@ class Tape:
         return self._note(x.value.mean(1), (x,), lambda g: (np.broadcast_to(g[:, None] / shape[1], shape),))
 
 # %% ../../nbs/bench/54_workloads.ipynb #e031a055
-class TrainingTape(Tape):
+class _TrainingTape(_Tape):
     "The operations whose derivatives take a formula of their own, and the loss."
 
     def maxpool2(self, x):
@@ -209,7 +209,7 @@ class TrainingTape(Tape):
         return self._note(merge(weights @ vh), (q, k, v), pull)
 
 # %% ../../nbs/bench/54_workloads.ipynb #1d00229a
-def _gradients(tape: Tape, logits: _Node, y: np.ndarray) -> tuple[float, dict[int, np.ndarray]]:
+def _gradients(tape: _Tape, logits: _Node, y: np.ndarray) -> tuple[float, dict[int, np.ndarray]]:
     "Mean cross-entropy of `logits` against labels `y`, and all gradients by the id of their node."
     chance, rows = _softmax(logits.value), np.arange(len(y))
     loss = float(-np.log(chance[rows, y]).mean())
@@ -229,7 +229,7 @@ def numpy_step(
     lr: float = 0.01,  # learning rate
 ) -> float:  # loss before the step
     "Do one step of gradient descent on the mean cross-entropy, in NumPy."
-    tape, leaves = TrainingTape(), {name: _Node(value) for name, value in p.items()}
+    tape, leaves = _TrainingTape(), {name: _Node(value) for name, value in p.items()}
     loss, found = _gradients(tape, forward(tape, leaves, _Node(x)), y)
     for name, leaf in leaves.items():
         p[name] -= lr * found[id(leaf)]

@@ -268,7 +268,7 @@ class Budget:
     hidden: int = 32  # hidden units of the network
 
 
-BUDGETS = {  # (problem, scale) -> what a comparison may spend
+BUDGETS = {  # scale -> what a comparison may spend
     "small": Budget(
         {"logistic": 15, "network": 15},
         longer={"logistic": 5, "network": 10},

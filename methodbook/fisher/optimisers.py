@@ -259,7 +259,8 @@ class _WithCurvature(_Preconditioned):
         return self.curvature.quad(change)
 
     def _extra(self) -> dict[str, Any]:
-        known = None if self.curvature is None else curvature_state(self.curvature)
+        kept = self.curvature is not None and self.structure != "operator"  # that one is made anew each step
+        known = curvature_state(self.curvature) if kept else None
         return {"updates": self.updates, "curvature": known}
 
     def _restore(self, extra: dict[str, Any]) -> None:
@@ -300,6 +301,9 @@ class NaturalGradient(_WithCurvature):
         check_integer("seed", seed, minimum=0)
         good = ema is None or (isinstance(ema, float) and 0 < ema < 1)
         expect(good, "ema", "None or a number between 0 and 1", ema)
+        fresh = structure != "operator" or (ema is None and update_every == 1)
+        fix = "An operator holds no numbers to keep or average."
+        expect(fresh, "structure", "another structure with `ema` or `update_every`", structure, fix)
         self.kind, self.structure, self.update_every, self.ema = kind, structure, update_every, ema
         self.mc_samples, self.seed = mc_samples, seed
         self._configure(kl_clip, adapt_damping)

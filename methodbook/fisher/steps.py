@@ -18,6 +18,7 @@ from torch.func import functional_call
 from ..core.errors import check_choice, check_integer, check_positive, expect
 from ..core.parallel import sum_over_processes
 from .curvature import _options, _rows
+from .factored import BlockDiagonal, Kronecker, LowRank
 from .likelihood import as_likelihood
 from .structures import Curvature, CurvatureError, Layout, _batches
 
@@ -163,10 +164,11 @@ def curvature_state(
     return {"class": type(curvature).__name__, "names": list(layout.names), "shapes": shapes, "fields": state}
 
 
-def _curvature_classes(root: type = Curvature) -> dict[str, type]:
-    found = {root.__name__: root}
-    for child in root.__subclasses__():
-        found |= _curvature_classes(child)
+def _curvature_classes(*roots: type) -> dict[str, type]:
+    "The classes `roots` and all that derive from them, by name."
+    found = {root.__name__: root for root in roots}
+    for root in roots:
+        found |= _curvature_classes(*root.__subclasses__())
     return found
 
 
@@ -174,7 +176,7 @@ def curvature_from_state(
     state: dict[str, Any],  # what `curvature_state` returned
 ) -> Any:  # the curvature
     "Rebuild a curvature from `state`; raises `InputError` for an unknown class."
-    known = _curvature_classes()
+    known = _curvature_classes(Curvature, BlockDiagonal, Kronecker, LowRank)
     check_choice("class", state.get("class"), known)
     layout = Layout(tuple(state["names"]), tuple(tuple(shape) for shape in state["shapes"]))
     return known[state["class"]](layout=layout, **state["fields"])

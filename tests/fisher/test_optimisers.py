@@ -157,6 +157,27 @@ def test_groups_have_their_own_step_sizes_and_schedulers_move_them():
     assert optimiser.param_groups[0]["lr"] == pytest.approx(0.05)
 
 
+@pytest.mark.parametrize("structure", ["block", "kfac", "ekfac", "lowrank", "operator"])
+def test_every_structure_plugs_in_and_is_saved(tmp_path, structure):
+    ema = 0.9 if structure in ("block", "kfac", "lowrank") else None
+
+    def start():
+        model, data = _net()
+        return model, data, NaturalGradient(model, "cross_entropy", 0.5, 0.1, structure=structure, ema=ema)
+
+    model, data, optimiser = start()
+    losses = [optimiser.step(data) for _ in range(3)]
+    assert losses[2] < losses[1] < losses[0]
+    save_state(tmp_path / "o.safetensors", optimiser.state_dict())
+    twin, data, other = start()
+    twin.load_state_dict(model.state_dict())
+    other.load_state_dict(load_state(tmp_path / "o.safetensors"))
+    assert [optimiser.step(data) for _ in range(3)] == [other.step(data) for _ in range(3)]
+    if structure in ("lowrank", "operator"):  # these hold the dense matrix in another form
+        dense = NaturalGradient(_net()[0], "cross_entropy", 0.5, 0.1, ema=ema)
+        assert [dense.step(data) for _ in range(3)] == pytest.approx(losses, rel=1e-5)  # tolerance of CG
+
+
 def test_a_part_of_the_parameters_is_a_smaller_problem():
     model, data = _net()
     optimiser = NaturalGradient(model, "cross_entropy", params=model[2].parameters())
@@ -200,6 +221,7 @@ def test_a_singular_matrix_is_named_with_advice():
         ({"kl_clip": 0.0}, "`kl_clip`"),
         ({"update_every": 0}, "`update_every`"),
         ({"chunks": 3}, "chunk"),
+        ({"structure": "operator", "ema": 0.9}, "no numbers to keep"),
         ({"reduction": "average"}, "`reduction`"),
         ({"params": [torch.zeros(3, requires_grad=True)]}, "parameters of `model`"),
     ],
