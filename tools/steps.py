@@ -16,6 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
 BIN = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin")
 CONSTRAINTS = os.path.join(ROOT, "constraints.txt")
+EXECUTED = os.path.join(ROOT, "docs", "_build", "nbs")
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 # each level installs all that stands before it, so a later job never takes away what an earlier one needs
 LEVELS = {"run": "", "test": "[dev,notebook]", "docs": "[dev,notebook,docs]"}
@@ -195,16 +196,47 @@ def check():
     step("ruff format", "ruff", "format", "--check", ".")
 
 
+def sources():
+    "A hash of all that decides what a notebook prints: the notebooks, the package and the tested versions."
+    digest = hashlib.sha256()
+    for folder in ("nbs", "methodbook"):
+        for path, folders, names in os.walk(os.path.join(ROOT, folder)):
+            folders[:] = sorted(each for each in folders if not each.startswith((".", "__pycache__")))
+            for name in sorted(names):
+                with open(os.path.join(path, name), "rb") as file:
+                    digest.update(name.encode() + file.read())
+    with open(CONSTRAINTS, "rb") as file:
+        digest.update(file.read())
+    return digest.hexdigest()
+
+
+def run_notebooks():
+    "Run all notebooks whole and compare their outputs, unless just these have run for the documentation."
+    what, stamp = "whole notebooks in fresh kernels, outputs compared", os.path.join(EXECUTED, "sources")
+    if os.path.exists(stamp):
+        with open(stamp, encoding="utf-8") as file:
+            if file.read() == sources():
+                say(f"{what}: ok, nothing has changed since they ran")
+                return
+    shutil.rmtree(EXECUTED, ignore_errors=True)
+    before = sources()
+    step(what, "methodbook-dev", "run", "--compare", "--out", EXECUTED)
+    with open(stamp, "w", encoding="utf-8") as file:
+        file.write(before)
+
+
 def test():
     check()
-    step("whole notebooks in fresh kernels, outputs compared", "methodbook-dev", "run", "--compare")
+    run_notebooks()
     say("pytest ...")
     return subprocess.run([tool("python"), "-m", "pytest"], cwd=ROOT).returncode
 
 
 def docs():
     setup("docs")
-    step("documentation (warnings are errors, no page asks the network)", "methodbook-dev", "pages", "build")
+    run_notebooks()
+    what = "documentation (warnings are errors, no page asks the network)"
+    step(what, "methodbook-dev", "pages", "build", "--executed", EXECUTED)
     say("open docs/_build/html/index.html")
 
 

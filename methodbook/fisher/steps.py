@@ -18,7 +18,6 @@ from torch.func import functional_call
 from ..core.errors import check_choice, check_integer, check_positive, expect
 from ..core.parallel import sum_over_processes
 from .curvature import _options, _rows
-from .factored import BlockDiagonal, Kronecker, LowRank
 from .likelihood import as_likelihood
 from .structures import Curvature, CurvatureError, Layout, _batches
 
@@ -176,6 +175,8 @@ def curvature_from_state(
     state: dict[str, Any],  # what `curvature_state` returned
 ) -> Any:  # the curvature
     "Rebuild a curvature from `state`; raises `InputError` for an unknown class."
+    from methodbook.fisher.factored import BlockDiagonal, Kronecker, LowRank  # which itself uses this page
+
     known = _curvature_classes(Curvature, BlockDiagonal, Kronecker, LowRank)
     check_choice("class", state.get("class"), known)
     layout = Layout(tuple(state["names"]), tuple(tuple(shape) for shape in state["shapes"]))
