@@ -19,7 +19,11 @@ CONSTRAINTS = os.path.join(ROOT, "constraints.txt")
 EXECUTED = os.path.join(ROOT, "docs", "_build", "nbs")
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 # each level installs all that stands before it, so a later job never takes away what an earlier one needs
-LEVELS = {"run": "", "test": "[dev,notebook]", "docs": "[dev,notebook,docs]"}
+LEVELS = {
+    "run": "[heads,ml3,drex,bench]",
+    "test": "[heads,ml3,drex,bench,atari,dev,notebook]",
+    "docs": "[heads,ml3,drex,bench,atari,dev,notebook,docs]",
+}
 TORCH = os.environ.get("TORCH") or "torch==2.13.0"
 DOWNLOAD = (
     "about 200 MB where a CPU build is taken; Linux's default wheel brings several GB of CUDA libraries, "
