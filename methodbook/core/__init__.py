@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 __all__ = [
     "COLOURS",
+    "FILES",
     "INKS",
     "LEDGER_FORMAT",
     "PAPER_SOURCES",
@@ -56,6 +57,7 @@ __all__ = [
     "expect",
     "figure_png",
     "format_number",
+    "list_files",
     "load",
     "load_claims",
     "load_ledger",
@@ -65,6 +67,8 @@ __all__ = [
     "look",
     "parallel_map",
     "progress",
+    "read_arrays",
+    "read_file",
     "read_json",
     "read_log",
     "record",
@@ -86,6 +90,7 @@ _SUBMODULES = (
     "cli",
     "data",
     "errors",
+    "files",
     "parallel",
     "plot",
     "runs",
@@ -127,6 +132,10 @@ _HOME: dict[str, str] = {
     "check_shape": "errors",
     "describe": "errors",
     "expect": "errors",
+    "FILES": "files",
+    "list_files": "files",
+    "read_arrays": "files",
+    "read_file": "files",
     "child_seeds": "parallel",
     "local_share": "parallel",
     "parallel_map": "parallel",
@@ -170,6 +179,7 @@ if TYPE_CHECKING:
     from . import cli as cli
     from . import data as data
     from . import errors as errors
+    from . import files as files
     from . import parallel as parallel
     from . import plot as plot
     from . import runs as runs
@@ -214,6 +224,12 @@ if TYPE_CHECKING:
         check_shape as check_shape,
         describe as describe,
         expect as expect,
+    )
+    from .files import (
+        FILES as FILES,
+        list_files as list_files,
+        read_arrays as read_arrays,
+        read_file as read_file,
     )
     from .parallel import (
         child_seeds as child_seeds,

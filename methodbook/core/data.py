@@ -113,6 +113,7 @@ class Entry:
     original_sha256: str = ""  # fingerprint of the original
     prepare: Callable[[bytes], bytes] = _as_it_is  # original -> content
     note: str = ""  # what a user should know before using it
+    digest: Callable[[bytes], str] = _sha256  # how the fingerprint of the content is made
 
 # %% ../../nbs/core/03_data.ipynb #fad740e9
 @dataclass(frozen=True, eq=False, repr=False)
@@ -210,11 +211,11 @@ def _cache() -> Path:
 
 def _recognise(entry: Entry, raw: bytes) -> bytes | None:
     "The content of `entry`, when `raw` is that content or the original; None for anything else."
-    if _sha256(raw) == entry.sha256:
+    if entry.digest(raw) == entry.sha256:
         return raw
     if entry.original_sha256 and _sha256(raw) == entry.original_sha256:
         content = entry.prepare(raw)
-        return content if _sha256(content) == entry.sha256 else None
+        return content if entry.digest(content) == entry.sha256 else None
     return None
 
 
@@ -267,7 +268,7 @@ def _download(entry: Entry) -> bytes:
     finally:
         log.setLevel(pooch_level)
     content = entry.prepare(original)
-    if _sha256(content) != entry.sha256:
+    if entry.digest(content) != entry.sha256:
         reason = f"the `prepare` step of `{entry.name}` gave other content than the registry says"
         raise CorruptData(f"{reason}: the original is right, so please report this")
     try:
