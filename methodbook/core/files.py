@@ -174,7 +174,7 @@ def _digits(part: str, sha256: str, original: str) -> Entry:
         note="10,000 images of 28 x 28 pixels, or their labels, in IDX",
     )
 
-
+# %% ../../nbs/core/03b_files.ipynb #f6b8263b
 def _episodes(name: str, sha256: str, original: str) -> Entry:
     return _file(
         f"drex_mujoco_demos/{name}",
@@ -206,8 +206,8 @@ def _experts(name: str, sha256: str, original: str) -> Entry:
         note="obs, acts, rews, terminal, and indices that split them into episodes",
     )
 
-# %% ../../nbs/core/03b_files.ipynb #f6b8263b
-_ALL = (
+# %% ../../nbs/core/03b_files.ipynb #566326dd
+_TEXTS = (
     _pairs("train", "34178fcaf28344f3f8b0b05482d19496ce6b0c9dd77e7bdb9cc8c5bc31e1911e"),
     _pairs("dev", "88f2f583e2ce3a2f2734b755ab5d27c11df2318db2d534e838925c1bb3c89fc6"),
     _pairs("test", "a1a101f84def6f9e9996e6caf4e1f36547579b2e587c816cad42ffc2102b50cd"),
@@ -216,6 +216,10 @@ _ALL = (
     _queries("train.csv", "b06e26ac675513959a63135f11b94ea7786ed02da65db93a5650d8838cbc664b"),
     _queries("test.csv", "d12d6e3bc4c3103966ae786dc435913c0c563dfa328f5a3646d0e62cfeeb474d"),
     _queries("categories.json", "53261da888122daf2d120d925458631d9619e15d82e56052e7a42e535ce32b63"),
+)
+
+# %% ../../nbs/core/03b_files.ipynb #3a005a3d
+_ARRAYS = (
     _digits(
         "images-idx3",
         "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
@@ -247,9 +251,9 @@ _ALL = (
         "87ba63200068de7128849e9dc29e50be2daaec805bff51aad06229a747a2e5d5",
     ),
 )
-FILES = {entry.name: entry for entry in _ALL}  # name -> entry, for every file of the book that is no table
+FILES = {entry.name: entry for entry in _TEXTS + _ARRAYS}  # name -> entry, for every file that is no table
 
-
+# %% ../../nbs/core/03b_files.ipynb #7516a64d
 def read_file(
     name: str | Entry,  # a name that `list_files` lists, or an entry of your own
     *,
@@ -274,7 +278,7 @@ def read_arrays(
     "Read the arrays of the `.npz` file `name`; errors as for `read_file`."
     return _arrays(read_file(name, download=download))
 
-
+# %% ../../nbs/core/03b_files.ipynb #8499ad9c
 def list_files() -> pd.DataFrame:  # one row per file
     "List all files: what they hold, source, licence, and whether a copy is `here`."
     rows = [
