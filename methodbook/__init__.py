@@ -12,7 +12,10 @@ __all__ = [
     "__version__",
     "bench",
     "core",
+    "drex",
     "fisher",
+    "heads",
+    "ml3",
 ]
 
 _SUBMODULES = (
@@ -23,7 +26,10 @@ _SUBMODULES = (
     "dev_rules",
     "dev_run",
     "dev_tests",
+    "drex",
     "fisher",
+    "heads",
+    "ml3",
     "pages",
     "pages_reader",
 )
@@ -37,7 +43,10 @@ if TYPE_CHECKING:
     from . import dev_rules as dev_rules
     from . import dev_run as dev_run
     from . import dev_tests as dev_tests
+    from . import drex as drex
     from . import fisher as fisher
+    from . import heads as heads
+    from . import ml3 as ml3
     from . import pages as pages
     from . import pages_reader as pages_reader
 else:

@@ -30,6 +30,7 @@ __all__ = [
     "THREAD_VARIABLES",
     "TOKENS",
     "TYPES",
+    "USUAL_TESTS",
     "WIDTH",
     "Adapter",
     "Arm",
@@ -47,6 +48,8 @@ __all__ = [
     "EditionUnavailable",
     "Energy",
     "EnergyMeter",
+    "Exploration",
+    "Explorer",
     "IncomparableError",
     "Interval",
     "JaxAdapter",
@@ -90,6 +93,7 @@ __all__ = [
     "a12",
     "acceptability_bars",
     "adapter",
+    "add_bench_commands",
     "arm_looks",
     "as_arrays",
     "audit",
@@ -99,19 +103,27 @@ __all__ = [
     "bootstrap_interval",
     "call_times",
     "campaign",
+    "campaign_plan",
+    "campaign_words",
     "canonical",
     "cell_key",
     "check_parity",
     "cnn_forward",
     "compare",
+    "condense",
+    "condense_frameworks",
+    "condense_to",
     "contention_between",
     "contention_snapshot",
     "contention_verdict",
     "contrast",
     "describe_machine",
+    "detection_curve",
     "draw_inputs",
     "draw_parameters",
     "editions",
+    "effective_comparisons",
+    "explorer",
     "fresh_python",
     "from_arrays",
     "geometric_mean",
@@ -123,26 +135,33 @@ __all__ = [
     "judge_contention",
     "launch_medians",
     "launch_table",
+    "leaders",
     "list_adapters",
     "load_catalogue",
     "load_plan",
     "look_level",
+    "machine_facts",
     "mann_whitney",
     "measure_roofline",
     "median_ranks",
     "mlp_forward",
     "most_comparisons",
+    "neighbours",
     "noise_floor",
     "noise_floors",
     "number_checks",
     "numpy_step",
     "olympic_mean",
     "onnx_model",
+    "parity",
     "parity_table",
     "percentile",
     "percentile_table",
     "plan_dict",
+    "plot_against",
     "plot_batches",
+    "plot_campaign",
+    "plot_frameworks",
     "plot_ratios",
     "plot_roofline",
     "plot_times",
@@ -161,6 +180,7 @@ __all__ = [
     "schedule",
     "serve",
     "ship",
+    "side_by_side",
     "sign_flip",
     "simulate_launches",
     "simulate_records",
@@ -177,11 +197,13 @@ __all__ = [
     "tight",
     "time_calls",
     "timer_overhead",
+    "times",
     "tokens",
     "transformer_forward",
     "unfold",
     "unship",
     "usable_cpus",
+    "usual_alarms",
     "warm_up",
     "widths",
     "workload",
@@ -190,13 +212,18 @@ __all__ = [
 
 _SUBMODULES = (
     "adapters",
+    "campaigns",
     "catalogue",
+    "commands",
     "comparison",
     "decision",
+    "exploring",
+    "frameworks",
     "machine",
     "principles",
     "records",
     "reporting",
+    "results",
     "runner",
     "statistics",
     "worker",
@@ -224,6 +251,17 @@ _HOME: dict[str, str] = {
     "onnx_model": "adapters",
     "ship": "adapters",
     "unship": "adapters",
+    "USUAL_TESTS": "campaigns",
+    "campaign_plan": "campaigns",
+    "campaign_words": "campaigns",
+    "condense": "campaigns",
+    "condense_to": "campaigns",
+    "detection_curve": "campaigns",
+    "effective_comparisons": "campaigns",
+    "machine_facts": "campaigns",
+    "neighbours": "campaigns",
+    "plot_campaign": "campaigns",
+    "usual_alarms": "campaigns",
     "Catalogue": "catalogue",
     "CatalogueError": "catalogue",
     "Cell": "catalogue",
@@ -245,6 +283,7 @@ _HOME: dict[str, str] = {
     "read_catalogue": "catalogue",
     "slips": "catalogue",
     "tokens": "catalogue",
+    "add_bench_commands": "commands",
     "CONTENDED_EFFECT": "comparison",
     "Comparison": "comparison",
     "IncomparableError": "comparison",
@@ -255,6 +294,7 @@ _HOME: dict[str, str] = {
     "noise_floors": "comparison",
     "percentile_table": "comparison",
     "scaling_table": "comparison",
+    "side_by_side": "comparison",
     "simulate_records": "comparison",
     "summary": "comparison",
     "tally": "comparison",
@@ -268,6 +308,15 @@ _HOME: dict[str, str] = {
     "from_arrays": "decision",
     "heatmap": "decision",
     "radar": "decision",
+    "Exploration": "exploring",
+    "Explorer": "exploring",
+    "explorer": "exploring",
+    "condense_frameworks": "frameworks",
+    "leaders": "frameworks",
+    "parity": "frameworks",
+    "plot_against": "frameworks",
+    "plot_frameworks": "frameworks",
+    "times": "frameworks",
     "Energy": "machine",
     "EnergyMeter": "machine",
     "KERNEL_VARIABLES": "machine",
@@ -385,13 +434,18 @@ _HOME: dict[str, str] = {
 
 if TYPE_CHECKING:
     from . import adapters as adapters
+    from . import campaigns as campaigns
     from . import catalogue as catalogue
+    from . import commands as commands
     from . import comparison as comparison
     from . import decision as decision
+    from . import exploring as exploring
+    from . import frameworks as frameworks
     from . import machine as machine
     from . import principles as principles
     from . import records as records
     from . import reporting as reporting
+    from . import results as results
     from . import runner as runner
     from . import statistics as statistics
     from . import worker as worker
@@ -419,6 +473,19 @@ if TYPE_CHECKING:
         ship as ship,
         unship as unship,
     )
+    from .campaigns import (
+        USUAL_TESTS as USUAL_TESTS,
+        campaign_plan as campaign_plan,
+        campaign_words as campaign_words,
+        condense as condense,
+        condense_to as condense_to,
+        detection_curve as detection_curve,
+        effective_comparisons as effective_comparisons,
+        machine_facts as machine_facts,
+        neighbours as neighbours,
+        plot_campaign as plot_campaign,
+        usual_alarms as usual_alarms,
+    )
     from .catalogue import (
         Catalogue as Catalogue,
         CatalogueError as CatalogueError,
@@ -442,6 +509,9 @@ if TYPE_CHECKING:
         slips as slips,
         tokens as tokens,
     )
+    from .commands import (
+        add_bench_commands as add_bench_commands,
+    )
     from .comparison import (
         CONTENDED_EFFECT as CONTENDED_EFFECT,
         Comparison as Comparison,
@@ -453,6 +523,7 @@ if TYPE_CHECKING:
         noise_floors as noise_floors,
         percentile_table as percentile_table,
         scaling_table as scaling_table,
+        side_by_side as side_by_side,
         simulate_records as simulate_records,
         summary as summary,
         tally as tally,
@@ -468,6 +539,19 @@ if TYPE_CHECKING:
         from_arrays as from_arrays,
         heatmap as heatmap,
         radar as radar,
+    )
+    from .exploring import (
+        Exploration as Exploration,
+        Explorer as Explorer,
+        explorer as explorer,
+    )
+    from .frameworks import (
+        condense_frameworks as condense_frameworks,
+        leaders as leaders,
+        parity as parity,
+        plot_against as plot_against,
+        plot_frameworks as plot_frameworks,
+        times as times,
     )
     from .machine import (
         Energy as Energy,

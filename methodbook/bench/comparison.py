@@ -38,7 +38,8 @@ from ..core.errors import InputError, check_choice, check_integer, expect
 
 # %% auto #0
 __all__ = ['CONTENDED_EFFECT', 'simulate_records', 'contention_verdict', 'summary', 'noise_floors', 'IncomparableError',
-           'Comparison', 'compare', 'percentile_table', 'scaling_table', 'binomial_interval', 'campaign', 'tally']
+           'Comparison', 'compare', 'percentile_table', 'scaling_table', 'side_by_side', 'binomial_interval',
+           'campaign', 'tally']
 
 # %% ../../nbs/bench/56b_comparison.ipynb #0f234330
 def _made_up_head(plan: Plan, machine: str, peak: float | None) -> list[dict[str, Any]]:
@@ -126,6 +127,14 @@ def contention_verdict(
     return "noisy" if share > 0.1 or (threads == 1 and 1.05 <= inflation < 1.3) else "clean"
 
 
+def _state(launches: pd.DataFrame, threads: int) -> str:
+    "Judge a cell from its launches: one that neighbours spoiled spoils the mean of all."
+    spoiled = (launches.inflation >= 1.3) & (launches.contended >= 0.25)
+    if threads == 1 and spoiled.any():
+        return "contended"
+    return contention_verdict(launches.inflation.median(), launches.contended.mean(), threads)
+
+
 def _cells(records: Records) -> pd.DataFrame:
     "The last row of each cell and arm, statuses other than ok first."
     rows: dict[tuple, dict] = {}
@@ -161,7 +170,7 @@ def summary(
         row = {name: cell[name] for name in ("cell", "arm", *CELL_FIELDS, "status")}
         mine = table[(table.cell == cell.cell) & (table.arm == cell.arm)]
         if len(mine) and cell.status == "ok":
-            state = contention_verdict(mine.inflation.median(), mine.contended.mean(), cell.threads)
+            state = _state(mine, cell.threads)
             clock = "cpu" if state == "contended" and cell.threads == 1 else "wall"
             found = t_interval(mine[clock].to_numpy(), level)
             work = _work(cell.workload)
@@ -479,6 +488,21 @@ def scaling_table(
             rows.append({"kind": "threads", **dict(zip((*_SERIES[:3], "batch"), key, strict=True)), **fit})
     return pd.DataFrame(rows)
 
+# %% ../../nbs/bench/56b_comparison.ipynb #60f98074
+def side_by_side(
+    variants: Mapping[str, Callable],  # implementations by label; the first is the baseline
+    data: Callable | None = None,  # batch size -> tuple of arguments; None: called with nothing
+    *,
+    name: str = "work",  # of the work, used in records
+    out: str | Path | None = None,  # file of records; None keeps them in memory
+    **settings: Any,  # fields of `Plan` but workloads and arms: batches, launches, budget_s, ...
+) -> Comparison:
+    "Measure `variants` in fresh processes, check that they return the same, and compare them."
+    expect(len(variants) >= 2, "variants", "at least two callables by label", f"got {len(variants)}")
+    work = Workload.of(name, variants, data=data)
+    records = run(Plan(work, **{"batches": 1, **settings}), out)
+    return compare(records, next(iter(variants)))
+
 # %% ../../nbs/bench/56b_comparison.ipynb #f666b57d
 def binomial_interval(
     hits: int,  # how often it happened
@@ -505,7 +529,7 @@ def campaign(
 ) -> pd.DataFrame:  # all comparisons, one a row, with the file they come from
     """Compare `arm` with its own copy again and again, and return all verdicts.
 
-    A plan with `launches=9` finds 5 % on a quiet machine; with the default looks 10 %.
+    A plan with `launches=9` finds 5 % on a quiet machine; with the default looks 10 %. See `campaign_plan`.
     """
     check_integer("comparisons", comparisons, minimum=1)
     copy = Arm(arm, label=f"{arm}#2", slowdown=slowdown)

@@ -113,9 +113,10 @@ def check_choice(
     "Refuse `value` unless it is one of `choices`; suggest the nearest."
     if any(type(value) is type(choice) and value == choice for choice in choices):
         return
-    near = difflib.get_close_matches(str(value).lower(), [str(choice) for choice in choices], n=1, cutoff=0.5)
+    known = {str(choice).lower(): str(choice) for choice in choices}
+    near = difflib.get_close_matches(str(value).lower(), known, n=1, cutoff=0.5)
     listed = ", ".join(repr(choice) for choice in choices)
-    expect(False, name, f"one of {listed}", value, f"Did you mean {near[0]!r}?" if near else "")
+    expect(False, name, f"one of {listed}", value, f"Did you mean {known[near[0]]!r}?" if near else "")
 
 # %% ../../nbs/core/06_errors.ipynb #860fc6d3
 def _first_position(mask: Any) -> str:

@@ -19,6 +19,7 @@ from torch.func import jacrev, vmap
 from ..core.errors import check_choice, check_integer, expect
 from ..core.parallel import sum_over_processes
 from .likelihood import Likelihood, RowWeights, as_likelihood
+from .processes import generator_of, samples_before, skip_draws
 from methodbook.fisher.structures import (
     _ENGINES,
     Curvature,
@@ -32,6 +33,7 @@ from methodbook.fisher.structures import (
     _Directions,
     _first_look,
     _flat_grad,
+    _mirror,
     _Network,
     _untouched,
 )
@@ -58,14 +60,12 @@ class Options:
     eval_mode: str = "keep"  # "keep": the model's own mode; "force": eval mode during the call
     engine: str = "auto"  # "layers", "vmap", "loop", or the fastest that is right for the model
     check: bool = True  # examine model and engine on two samples first
-    distributed: bool = False  # add up over torch.distributed processes, each with its own share of the data
+    distributed: bool = False  # add up over torch.distributed processes, each with its share: see `processes`
 
     def __post_init__(self):
-        check_choice("reduction", self.reduction, ("mean", "sum"))
-        check_choice("unit", self.unit, ("token", "sequence"))
-        check_choice("approx", self.approx, ("expand", "reduce"))
-        check_choice("eval_mode", self.eval_mode, ("keep", "force"))
-        check_choice("engine", self.engine, _ENGINES)
+        for name, known in _WORDS.items():
+            if (word := getattr(self, name)) not in known:
+                check_choice(name, word, known)
         if self.chunk is not None:
             check_integer("chunk", self.chunk, minimum=1)
         check_integer("max_bytes", self.max_bytes, minimum=1)
@@ -73,10 +73,19 @@ class Options:
         expect(right, "dtype", "a floating torch.dtype such as torch.float64", str(self.dtype))
 
 
+_WORDS = {
+    "reduction": ("mean", "sum"),
+    "unit": ("token", "sequence"),
+    "approx": ("expand", "reduce"),
+    "eval_mode": ("keep", "force"),
+    "engine": _ENGINES,
+}
+
+
 def _options(given: dict[str, Any]) -> Options:
-    known = [field.name for field in fields(Options)]
     for name in given:
-        check_choice("option", name, known)
+        if name not in Options.__dataclass_fields__:
+            check_choice("option", name, [field.name for field in fields(Options)])
     return Options(**given)
 
 # %% ../../nbs/fisher/22_curvature.ipynb #2047b42c
@@ -137,6 +146,8 @@ def _true_directions(rows: _Rows, likelihood: Likelihood) -> _Directions:  # `(M
 
 def _mc_directions(rows: _Rows, likelihood: Likelihood, generator: torch.Generator, m: int) -> _Directions:
     drawn = likelihood.sample(rows.f, generator, m)  # (M, m, ...)
+    if m == 1:
+        return _Directions(_weigh(likelihood.grad(rows.f, drawn[:, 0]).unsqueeze(1), rows.multiplicity))
     grads = torch.stack([likelihood.grad(rows.f, drawn[:, j]) for j in range(m)], 1)
     return _Directions(_weigh(grads / m**0.5, rows.multiplicity))
 
@@ -192,21 +203,11 @@ def _bytes(number: float) -> str:
 
 def _refuse_large(shape: tuple[int, ...], dtype: torch.dtype, most: int, advice: str) -> None:
     "Raise `CurvatureTooLarge` for a result of `shape` above `most` bytes."
-    need = np.prod(shape, dtype=float) * dtype.itemsize
+    need = math.prod(shape) * dtype.itemsize
     if need > most:
         size = " x ".join(f"{side:,}" for side in shape)
         text = f"a result of {size} {str(dtype).removeprefix('torch.')} numbers needs {_bytes(need)}"
         raise CurvatureTooLarge(f"{text}, and max_bytes is {_bytes(most)}; {advice}.")
-
-
-def _symmetrise(matrix: Tensor, side: int = 256) -> None:
-    "Make `matrix` exactly symmetric in place, block by block, without a second matrix."
-    for i in range(0, len(matrix), side):
-        for j in range(i, len(matrix), side):
-            upper, lower = matrix[i : i + side, j : j + side], matrix[j : j + side, i : i + side]
-            mean = (upper + lower.T).div_(2)
-            upper.copy_(mean)
-            lower.copy_(mean.T)
 
 
 def _saved_bytes(network: _Network, x: Any) -> int:
@@ -229,6 +230,7 @@ class _Pass:
     def __init__(self, model: nn.Module, loss: Any, options: Options):
         expect(isinstance(model, nn.Module), "model", "a torch.nn.Module", model)
         self.model, self.options, self.engine = model, options, None
+        self.definite, self.before = True, None  # whether all signs are positive; samples of lower ranks
         self.total, self.seen = 0.0, 0  # weight used, samples read
         self.likelihood = None if loss is None else as_likelihood(loss, options.sigma, options.weights_as)
         self.network = _Network(model, options.params, options.dtype, options.device)
@@ -271,12 +273,8 @@ class _Job(_Pass):
     def zeros(self, structure: str) -> Tensor:
         p = self.layout.size
         shape = (p, p) if structure == "dense" else (p,)
-        _refuse_large(
-            shape,
-            self.dtype,
-            self.options.max_bytes,
-            "use another structure ('diag', 'kfac', 'lowrank', 'operator'), or fewer `params`",
-        )
+        advice = "use another structure ('diag', 'kfac', 'lowrank', 'operator'), or fewer `params`"
+        _refuse_large(shape, self.dtype, self.options.max_bytes, advice)
         return torch.zeros(shape, dtype=self.dtype, device=self.network.device)
 
     def make(self, batch: _Batch, choose: Callable[[_Rows], _Directions], together: bool) -> Callable:
@@ -289,11 +287,17 @@ class _Job(_Pass):
 
         return directions
 
+    def agree(self) -> None:
+        "Add up the weight over processes; the sum is definite if it is in all of them."
+        facts = torch.tensor([self.total, float(not self.definite)], dtype=torch.float64)
+        self.total, indefinite = sum_over_processes(facts).tolist()
+        self.definite = indefinite == 0
+
     def reduce(self, total: Tensor) -> Tensor:
         "Add up over processes; divide by the weight, once, if the reduction is a mean."
         if self.options.distributed:
             total = sum_over_processes(total)
-            self.total = float(sum_over_processes(torch.tensor(self.total, dtype=torch.float64)))
+            self.agree()
         if self.options.reduction == "mean":
             fix = "All labels are ignored or all weights are zero."
             expect(self.total > 0, "data", "a positive total weight", f"got {self.total:g}", fix)
@@ -302,13 +306,13 @@ class _Job(_Pass):
             raise NonFinite("the result is not finite: the outputs are too large for this precision.")
         return total
 
-    def result(self, total: Tensor, kind: str, structure: str, definite: bool) -> Curvature:
+    def result(self, total: Tensor, kind: str, structure: str) -> Curvature:
         "Reduce and wrap."
         total = self.reduce(total)
         if structure == "dense":
-            _symmetrise(total)
-        facts = (kind, structure, self.options.reduction, self.total, self.likelihood.name, definite)
-        return Curvature(total, self.layout, *facts)
+            _mirror(total)
+        facts = (self.options.reduction, self.total, self.likelihood.name, self.definite)
+        return Curvature(total, self.layout, kind, structure, *facts)
 
 # %% ../../nbs/fisher/22_curvature.ipynb #9b1cba18
 _STRUCTURES = ("dense", "diag")  # stored as their entries; the others come from `factored`
@@ -352,13 +356,13 @@ class _Watched:
 
 def _each(
     job: _Job, data: Any, structure: str, recipe: _Recipe, step: Callable[[Any, Callable], None]
-) -> bool:
-    "Call `step(x, make)` for each chunk of `data`; return whether all signs were positive."
+) -> None:
+    "Call `step(x, make)` for each chunk of `data`; note whether all signs were positive."
     choose, job.total, job.seen = _Watched(recipe.fresh()), 0.0, 0
     with _untouched(job.model, job.options.eval_mode), torch.no_grad():
         for batch in job.chunks(data, recipe.count, structure):
             step(batch.x, job.make(batch, choose, recipe.together))
-    return choose.definite
+    job.definite = choose.definite
 
 
 def _sum_outer(job: _Job, data: Any, structure: str, recipe: _Recipe) -> Curvature:
@@ -372,8 +376,8 @@ def _sum_outer(job: _Job, data: Any, structure: str, recipe: _Recipe) -> Curvatu
     def step(x: Any, make: Callable) -> None:
         (job.engine.add_dense if structure == "dense" else job.engine.add_diag)(total, x, make)
 
-    definite = _each(job, data, structure, recipe, step)
-    return job.result(total, recipe.kind, structure, definite)
+    _each(job, data, structure, recipe, step)
+    return job.result(total, recipe.kind, structure)
 
 # %% ../../nbs/fisher/22_curvature.ipynb #b8339749
 def _weighted_loss(job: _Job, batch: _Batch, chosen: dict[str, Tensor]) -> Tensor:
@@ -461,7 +465,8 @@ def hessian(
     with _untouched(model, job.options.eval_mode):
         for batch in job.chunks(data, None, "hessian"):
             _add_hessian(total, job, batch)
-    return job.result(total, "hessian", structure, definite=False)
+    job.definite = False
+    return job.result(total, "hessian", structure)
 
 # %% ../../nbs/fisher/22_curvature.ipynb #a41515c7
 def _need_labels(rows: _Rows, what: str) -> None:
@@ -478,26 +483,33 @@ def _check_fisher(kind: str, likelihood: Likelihood, labels_known: bool) -> None
     expect(labels_known or not weighted, "data", "labels y, which class weights need", "got X only")
 
 
-def _generator(seed: int, distributed: bool) -> torch.Generator:
-    "A private generator; another one in each process of a distributed sum."
-    group = distributed and torch.distributed.is_available() and torch.distributed.is_initialized()
-    rank = torch.distributed.get_rank() if group else 0
-    words = [seed] if rank == 0 else [seed, rank]
-    return torch.Generator().manual_seed(
-        int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> 1)
-    )
+def _drawing(job: _Job, data: Any, m: int, seed: int) -> Callable[[_Rows], _Directions]:
+    "A maker of sampled directions: the labels are those of one process with the data of all, in order."
+    if job.options.distributed and job.before is None:
+        job.before = (samples_before(data),)
+    before = job.before[0] if job.before else 0
+    generator, ahead = generator_of(seed, before), [before or 0]
+
+    def draw(rows: _Rows) -> _Directions:
+        samples = ahead.pop() if ahead else 0
+        if samples:
+            each = math.prod(job.shape) // rows.f.shape[1]  # rows of a sample
+            skip_draws(job.likelihood, generator, samples * each, rows.f, m)
+        return _mc_directions(rows, job.likelihood, generator, m)
+
+    return draw
 
 
-def _fisher_directions(job: _Job, kind: str, m: int, seed: int) -> Callable[[_Rows], _Directions]:
-    "A maker of the directions of a Fisher, with a generator of its own."
-    generator = _generator(seed, job.options.distributed) if kind == "mc" else None
+def _fisher_directions(job: _Job, data: Any, kind: str, m: int, seed: int) -> Callable[[_Rows], _Directions]:
+    "A maker of the directions of a Fisher."
+    draw = _drawing(job, data, m, seed) if kind == "mc" else None
 
     def choose(rows: _Rows) -> _Directions:
         _check_fisher(kind, job.likelihood, rows.y is not None)
         if kind == "true":
             return _true_directions(rows, job.likelihood)
         if kind == "mc":
-            return _mc_directions(rows, job.likelihood, generator, m)
+            return draw(rows)
         _need_labels(rows, "the empirical Fisher")
         return _empirical_directions(rows, job.likelihood, job.options.unit)
 
@@ -533,7 +545,7 @@ def fisher(
     together = unit == "sequence" and kind != "true"
 
     def fresh() -> Callable[[_Rows], _Directions]:
-        return _fisher_directions(job, kind, mc_samples, seed)
+        return _fisher_directions(job, data, kind, mc_samples, seed)
 
     return _sum_outer(job, data, structure, _Recipe(f"{kind} fisher", fresh, count, together))
 

@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor, nn
-from torch.func import jvp, vjp, vmap
 
 from methodbook.core.errors import (
     check_choice,
@@ -28,14 +27,10 @@ from methodbook.core.errors import (
 )
 from ..core.plot import COLOURS, look
 from methodbook.fisher.curvature import (
-    _empirical_directions,
-    _ggn_directions,
-    _hessian_rows,
     _Job,
     _leaves,
     _options,
     _rows,
-    _true_directions,
     _weighted_loss,
     ggn,
     hessian,
@@ -44,7 +39,7 @@ from .likelihood import Likelihood
 from .structures import Curvature, CurvatureTooLarge, Layout, SingularCurvature, _untouched
 
 # %% auto #0
-__all__ = ['LOGISTIC_SETS', 'Comparison', 'compare', 'Decrease', 'decrease', 'Factor', 'Spectrum', 'spectrum', 'Density',
+__all__ = ['LOGISTIC_SETS', 'Comparison', 'compare', 'Decrease', 'decrease', 'Spectrum', 'spectrum', 'Density',
            'spectral_density', 'TraceEstimate', 'trace_estimate', 'GaussNewtonGap', 'gauss_newton_gap', 'logistic_set',
            'logistic_optimum', 'error_curve', 'error_constant', 'plot_error_curve', 'gaussian_empirical_step']
 
@@ -261,68 +256,6 @@ class _Products:
         check_finite(f"{self.name} @ v", out)
         return out
 
-# %% ../../nbs/fisher/27_diagnostics.ipynb #83072f96
-class _ModelProducts:
-    "Products of a model's Fisher, empirical Fisher, GGN or Hessian with vectors, a pass over the data each."
-
-    def __init__(self, model: nn.Module, data: Any, kind: str, *, loss: Any, **options: Any):
-        check_choice("kind", kind, ("true", "empirical", "ggn", "hessian"))
-        self.model, self.data, self.kind, self.loss, self.options = model, data, kind, loss, options
-        p = self._job().layout.size
-        self.shape = (p, p)
-
-    def _job(self) -> _Job:
-        return _Job(self.model, self.loss, _options(self.options))
-
-    def __matmul__(self, v: Tensor) -> Tensor:
-        job = self._job()
-        check_shape("v", v, (job.layout.size, None) if v.ndim == 2 else (job.layout.size,))
-        columns = v.to(job.network.device, job.dtype).reshape(len(v), -1)
-        total = torch.zeros_like(columns)
-        add = self._hessian if self.kind == "hessian" else self._outer
-        with _untouched(self.model, job.options.eval_mode):
-            for batch in job.chunks(self.data, None, "diag"):
-                total += add(job, batch, columns)
-        return job.reduce(total).reshape(v.shape)
-
-    def _hessian(self, job: _Job, batch: Any, columns: Tensor) -> Tensor:
-        with torch.enable_grad():
-            chosen = _leaves(job)
-            leaves = list(chosen.values())
-            value = _weighted_loss(job, batch, chosen)
-            grads = torch.autograd.grad(value, leaves, create_graph=True, materialize_grads=True)
-            return _hessian_rows(torch.cat([g.flatten() for g in grads]), leaves, columns.T).detach().T
-
-    def _outer(self, job: _Job, batch: Any, columns: Tensor) -> Tensor:
-        return _push_and_pull(self.kind, job, batch, columns)
-
-# %% ../../nbs/fisher/27_diagnostics.ipynb #f378dc96
-def _push_and_pull(kind: str, job: _Job, batch: Any, columns: Tensor) -> Tensor:
-    "Products of the sum of outer products over `batch` with `columns` `(p, k)`."
-
-    def outputs(chosen: dict[str, Tensor]) -> Tensor:
-        return job.network(batch.x, chosen)
-
-    f, back = vjp(outputs, job.network.chosen)
-    rows = _rows(f.detach(), batch, job.likelihood)
-    job.total += rows.total
-    s, signs = _output_directions(kind, rows, job)  # (M, K, c)
-    tangents = {name: part.movedim(-1, 0) for name, part in job.layout.split(columns).items()}
-    pushed = vmap(lambda t: jvp(outputs, (job.network.chosen,), (t,))[1])(tangents)
-    inner = torch.einsum("mjc,kmc->kmj", s, pushed.reshape(len(pushed), *rows.f.shape))
-    inner = inner if signs is None else inner * signs
-    pulled = vmap(lambda u: back(u)[0])(torch.einsum("mjc,kmj->kmc", s, inner).reshape(-1, *f.shape))
-    return torch.cat([pulled[name].flatten(1) for name in job.layout.names], 1).detach().T
-
-
-def _output_directions(kind: str, rows: Any, job: _Job) -> Any:
-    "Directions `(M, K, c)` in output space, and their signs."
-    if kind == "true":
-        return _true_directions(rows, job.likelihood)
-    if kind == "ggn":
-        return _ggn_directions(rows, job.likelihood)
-    return _empirical_directions(rows, job.likelihood, "token")
-
 # %% ../../nbs/fisher/27_diagnostics.ipynb #acbc795a
 def _orthogonalise(w: Tensor, *bases: Tensor) -> Tensor:
     "Remove from `w` its parts in the orthonormal columns of `bases`; twice is enough (Kahan and Parlett)."
@@ -401,42 +334,6 @@ def _largest(product: _Products, k: int, steps: int, tolerance: float, generator
     return values[order], vectors[:, order], errors[order]
 
 # %% ../../nbs/fisher/27_diagnostics.ipynb #5cee74c7
-@dataclass(frozen=True, eq=False)
-class Factor:
-    "The matrix `U^T U`, kept as its rows."
-
-    rows: Tensor  # U, `(M, p)`; for an empirical Fisher the per-sample gradients over root N
-
-    def __post_init__(self):
-        check_shape("rows", self.rows, ("M", "p"))
-        check_finite("rows", self.rows)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        "Return `(p, p)`."
-        return (self.rows.shape[1], self.rows.shape[1])
-
-    def __matmul__(self, v: Tensor) -> Tensor:
-        "Multiply `v` of shape `(p,)` or `(p, k)`."
-        return self.rows.T @ (self.rows @ v.to(self.rows))
-
-    def diag(self) -> Tensor:  # `(p,)`
-        "Return the diagonal."
-        return self.rows.square().sum(0)
-
-    def trace(self) -> float:
-        "Return the trace."
-        return float(self.rows.square().sum())
-
-    def to_dense(self) -> Tensor:  # `(p, p)`
-        "Return the full matrix."
-        return self.rows.T @ self.rows
-
-    def sqrt_factor(self) -> Tensor:  # `(M, p)`
-        "Return the rows."
-        return self.rows
-
-
 def _gram(matrix: Any) -> tuple[Tensor, Tensor] | None:
     "Positive eigenvalues, largest first, and vectors through the Gram matrix; None where that is no gain."
     if not hasattr(matrix, "sqrt_factor") or getattr(matrix, "structure", "lowrank") != "lowrank":
@@ -483,7 +380,7 @@ class Spectrum(_SpectrumDisplay):
 
 # %% ../../nbs/fisher/27_diagnostics.ipynb #8b77f7eb
 def spectrum(
-    matrix: Any,  # a `Curvature`, a `Factor`, a tensor, or any object with `shape` and `@`
+    matrix: Any,  # a `Curvature`, a tensor, or any object with `shape` and `@`
     k: int = 10,  # eigenvalues wanted
     which: str = "largest",  # "largest" or "smallest" (algebraically)
     *,
@@ -533,7 +430,7 @@ def _exact(matrix: Any, k: int, which: str, method: str, p: int) -> tuple[Tensor
     gram = _gram(matrix) if method in ("auto", "gram") and which == "largest" else None
     if gram is not None:
         return gram[0][:k], gram[1][:, :k], "gram"
-    fix = "It needs the largest eigenvalues of a `Factor` with fewer rows than columns."
+    fix = "It needs the largest eigenvalues of a low-rank matrix."
     expect(method != "gram", "method", "'lanczos' or 'dense' here", method, fix)
     at_hand = isinstance(matrix, Tensor | np.ndarray) or hasattr(matrix, "to_dense")
     if method == "dense" or (method == "auto" and at_hand and p <= 500):
@@ -622,7 +519,7 @@ def _plot_density(density: Any, ax: plt.Axes | None, width: float, decades: floa
 
 # %% ../../nbs/fisher/27_diagnostics.ipynb #d40f6ded
 def spectral_density(
-    matrix: Any,  # a `Curvature`, a `Factor`, a tensor, or any object with `shape` and `@`
+    matrix: Any,  # a `Curvature`, a tensor, or any object with `shape` and `@`
     *,
     probes: int = 10,  # random start vectors
     steps: int = 40,  # Lanczos steps for each, full reorthogonalisation
@@ -631,8 +528,8 @@ def spectral_density(
 ) -> Density:
     """Estimate the density of the eigenvalues of a symmetric `matrix` from `probes * steps` products.
 
-    Ubaru, Chen and Saad 2017, section 3; exact through the Gram matrix for a `Factor` with fewer rows than
-    columns.
+    Ubaru, Chen and Saad 2017, section 3; exact through the Gram matrix for structure
+    'lowrank' with fewer rows than columns.
     """
     check_choice("method", method, ("auto", "slq", "gram"))
     check_integer("probes", probes, minimum=1)
@@ -645,9 +542,8 @@ def spectral_density(
         weights = torch.full_like(nodes, 1 / p)
         weights[-1] = (p - len(values)) / p
         return Density(nodes, weights, torch.zeros(len(nodes), dtype=torch.long), p, True)
-    expect(
-        method != "gram", "method", "'slq' here", method, "It needs a `Factor` with fewer rows than columns."
-    )
+    fix = "It needs a low-rank matrix, with fewer rows than columns."
+    expect(method != "gram", "method", "'slq' here", method, fix)
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     parts = []
     for index in range(probes):
@@ -677,7 +573,7 @@ class TraceEstimate:
 
 
 def trace_estimate(
-    matrix: Any,  # a `Curvature`, a `Factor`, a tensor, or any object with `shape` and `@`
+    matrix: Any,  # a `Curvature`, a tensor, or any object with `shape` and `@`
     method: str = "hutch++",  # or "hutchinson"
     *,
     products: int = 60,  # matrix-vector products to spend

@@ -29,10 +29,10 @@ from methodbook.fisher.curvature import (
     _Rows,
     _rows,
     _sum_outer,
-    _symmetrise,
     _Watched,
     _weighted_loss,
 )
+from .processes import _rank, counts_of_all, gather_rows
 from .steps import conjugate_gradient
 from methodbook.fisher.structures import (
     _METHODS,
@@ -43,6 +43,7 @@ from methodbook.fisher.structures import (
     UnsupportedLayer,
     _add_block,
     _add_outer,
+    _add_product,
     _Batch,
     _cholesky_solve,
     _close,
@@ -52,6 +53,7 @@ from methodbook.fisher.structures import (
     _Layer,
     _layers_of,
     _lu_solve,
+    _mirror,
     _NotCovered,
     _outer_products,
     _solve,
@@ -82,7 +84,7 @@ class _Factored(Curvature):
         )
         like = self._like
         matrix = self @ torch.eye(self.layout.size, dtype=like.dtype, device=like.device)
-        _symmetrise(matrix)
+        _mirror(matrix)
         return matrix
 
     def frobenius(self) -> float:
@@ -94,11 +96,11 @@ class _Factored(Curvature):
         return torch.linalg.eigvalsh(self.to_dense())
 
 
-def _facts(job: _Job, kind: str, structure: str, definite: bool) -> dict[str, Any]:
+def _facts(job: _Job, kind: str, structure: str) -> dict[str, Any]:
     "Fields of a result that `job` knows."
     o = job.options
     words = {"kind": kind, "structure": structure, "reduction": o.reduction, "loss": job.likelihood.name}
-    return {"layout": job.layout, **words, "n": job.total, "definite": definite, "max_bytes": o.max_bytes}
+    return {"layout": job.layout, **words, "n": job.total, "definite": job.definite, "max_bytes": o.max_bytes}
 
 # %% ../../nbs/fisher/24_factored.ipynb #b4cd2a26
 @dataclass(frozen=True)
@@ -176,22 +178,26 @@ def _pull(part: dict[str, Tensor], place: _Place, w: Tensor) -> Tensor:  # `(M, 
     if "u" in part:
         return part["u"].to(w).T @ w
     a, g = part["a"].to(w), part["g"].to(w)
-    sums = w.new_zeros(len(a), w.shape[1], g.shape[1])
-    sums.index_add_(0, part["sample"], w.unsqueeze(2) * g.unsqueeze(1))
+    sums = w.unsqueeze(2) * g.unsqueeze(1)
+    if len(a) < len(g):  # several rows of a sample
+        sums = w.new_zeros(len(a), *sums.shape[1:]).index_add_(0, part["sample"], sums)
     return place.vector(torch.einsum("njh,nd->jhd", sums, a))
 
 
-def _gram_of(part: dict[str, Tensor], dtype: torch.dtype) -> Tensor:  # `(M, M)`
+def _add_gram(total: Tensor, part: dict[str, Tensor], side: int = 64) -> None:
+    "Add the products of rows to the upper triangle of `total` `(M, M)`, a strip at a time, in its precision."
     if "u" in part:
-        total = torch.zeros(len(part["u"]), len(part["u"]), dtype=dtype, device=part["u"].device)
-        for columns in part["u"].split(4096, 1):  # no copy of all rows in `dtype`
-            wide = columns.to(dtype)
-            total.addmm_(wide, wide.T)
-        return total
-    a, g, sample = part["a"].to(dtype), part["g"].to(dtype), part["sample"]
-    inputs = a @ a.T
+        for columns in part["u"].split(4096, 1):  # no copy of all rows in another precision
+            wide = columns.to(total).T
+            _add_product(total, wide, wide, side)
+        return
+    a, g, sample = part["a"].to(total), part["g"].to(total), part["sample"]
     alone = len(sample) == len(a)  # one direction a sample: nothing to repeat
-    return (g @ g.T).mul_(inputs if alone else inputs[sample][:, sample])
+    inputs = None if alone else a @ a.T
+    for start in range(0, len(g), side):
+        rows, columns = slice(start, start + side), slice(start, None)
+        block = a[rows] @ a[columns].T if alone else inputs[sample[rows]][:, sample[columns]]
+        total[rows, columns].add_(block.mul_(g[rows] @ g[columns].T))
 
 # %% ../../nbs/fisher/24_factored.ipynb #e9f97d5f
 @dataclass(frozen=True, eq=False, repr=False)
@@ -239,7 +245,11 @@ class _LowRankAlgebra(_LowRankParts):
         shape, dtype = (self.rank_bound, self.rank_bound), self._like.dtype
         dtype = torch.float64 if self.rank_bound <= 4096 else dtype
         _refuse_large(shape, dtype, self.max_bytes, "use structure='operator'")
-        return sum(_gram_of(part, dtype) for part, _ in self._parts).mul_(self._scale)
+        total = torch.zeros(shape, dtype=dtype, device=self._like.device)
+        for part, _ in self._parts:
+            _add_gram(total, part)
+        _mirror(total.mul_(self._scale))
+        return total
 
     def rows(self) -> Tensor:  # `(M, p)`
         "Return `U`; raises `CurvatureTooLarge` above `max_bytes`."
@@ -293,7 +303,7 @@ def _gram_eigenvalues(gram: Tensor, signs: Tensor | None) -> Tensor:
 # %% ../../nbs/fisher/24_factored.ipynb #c008a61f
 def _regular(gram: Tensor, damping: float, signs: Tensor | None) -> Callable[[Tensor], Tensor]:
     "The solver of `damping * signs + gram`."
-    matrix = gram.clone()
+    matrix = gram  # of this call only
     matrix.diagonal().add_(damping if signs is None else damping * signs.to(gram))
     solve = _cholesky_solve if signs is None else _lu_solve
     return lambda b: solve(matrix, b, damping)
@@ -354,7 +364,7 @@ class LowRank(_LowRankSolver):
         expect(fits, "w", f"{self.rank_bound} weights, one a row", f"got shape {tuple(w.shape)}")
         expect(self.signs is None, "w", "a positive semi-definite matrix", "got one with negative signs")
         inner = _regular(self.gram(), damping, None)(w.double().reshape(len(w), -1))
-        return self._combine(inner).to(self._like).reshape(-1, *w.shape[1:])
+        return self._combine(inner.to(self._like)).reshape(-1, *w.shape[1:])
 
     def blend(self, old: LowRank, share: float) -> LowRank:
         "Return `(1 - share) old + share self`, with the rows of both."
@@ -395,8 +405,6 @@ def _joined(parts: list[dict[str, Tensor]], place: _Place) -> dict[str, Tensor]:
 
 
 def _low_rank(job: _Job, data: Any, recipe: _Recipe) -> LowRank:
-    alone = "a single process: rows of other processes are not here"
-    expect(not job.options.distributed, "distributed", alone, True, "Use structure='operator'.")
     chunks, signs = [], []
 
     def step(x: Any, make: Callable) -> None:
@@ -406,12 +414,28 @@ def _low_rank(job: _Job, data: Any, recipe: _Recipe) -> LowRank:
         size = sum(t.numel() for chunk in chunks for part in chunk.values() for t in part.values())
         _refuse_large((size,), job.dtype, job.options.max_bytes, "use structure='operator' or 'kfac'")
 
-    definite = _each(job, data, "rows", recipe, step)
+    _each(job, data, "rows", recipe, step)
     places = _places(job.layout) | {"*": _Place(slice(0, job.layout.size), {})}
     values = {name: _joined([chunk[name] for chunk in chunks], places[name]) for name in chunks[0]}
-    joined = None if definite else torch.cat([s.to(job.dtype) for s in signs])
+    any_part = next(iter(values.values()))
+    ones = torch.ones_like(any_part.get("u", any_part.get("g"))[:, 0])
+    joined = ones if signs[0] is None else torch.cat([s.to(ones) for s in signs])
+    if job.options.distributed:
+        job.agree()
+        values, joined = {name: _gathered(part) for name, part in values.items()}, gather_rows(joined)
     _need_weight(job)
-    return LowRank(values=values, signs=joined, **_facts(job, recipe.kind, "lowrank", definite))
+    joined = None if job.definite else joined
+    return LowRank(values=values, signs=joined, **_facts(job, recipe.kind, "lowrank"))
+
+
+def _gathered(part: dict[str, Tensor]) -> dict[str, Tensor]:
+    "The part with the rows of all processes, ranks in order."
+    if "sample" not in part:
+        return {"u": gather_rows(part["u"])}
+    before = sum(counts_of_all(len(part["a"]))[: _rank()[0]])
+    return {
+        name: gather_rows(tensor + before if name == "sample" else tensor) for name, tensor in part.items()
+    }
 
 
 def _need_weight(job: _Job) -> None:
@@ -494,11 +518,11 @@ def _block_diagonal(job: _Job, data: Any, recipe: _Recipe) -> BlockDiagonal:
     flat = torch.zeros(sum(squares), dtype=job.dtype, device=job.network.device)  # one vector: one reduction
     pieces = zip(_places(job.layout), flat.split(squares), sizes, strict=True)
     blocks = {name: part.reshape(size, size) for name, part, size in pieces}
-    definite = _each(job, data, "dense", recipe, lambda x, make: _add_blocks(job, blocks, x, make))
-    job.reduce(flat)  # in place, unless processes add up
+    _each(job, data, "dense", recipe, lambda x, make: _add_blocks(job, blocks, x, make))
+    flat.copy_(job.reduce(flat))
     for block in blocks.values():
-        _symmetrise(block)
-    return BlockDiagonal(values=blocks, **_facts(job, recipe.kind, "block", definite))
+        _mirror(block)
+    return BlockDiagonal(values=blocks, **_facts(job, recipe.kind, "block"))
 
 # %% ../../nbs/fisher/24_factored.ipynb #d320aabc
 class _FactorSums:
@@ -525,14 +549,24 @@ class _FactorSums:
         own = {layer.name: (layer, a, g) for layer, a, g in factors}
         for name, total_a, total_b, count in self.pieces():
             layer, a, g = own[name]
-            a, w = _inputs(layer, a), _position_weights(weight, a, self.reduced)
+            w = _position_weights(weight, a, self.reduced)
             if self.reduced:
                 a, g = a.mean(1, keepdim=True), g.sum(2, keepdim=True)
             left = g if signs is None else g * signs.T[:, :, None, None]
-            total_b.addmm_(left.flatten(0, 2).T, g.flatten(0, 2))
-            left = a if w is None else a * w.unsqueeze(2)
-            total_a.addmm_(left.flatten(0, 1).T, a.flatten(0, 1))
+            _add_product(total_b, left.flatten(0, 2), g.flatten(0, 2))
+            _add_inputs(total_a, layer, a.flatten(0, 1), None if w is None else w.flatten())
             count += a.shape[0] * a.shape[1] if w is None else w.sum()
+
+
+def _add_inputs(total: Tensor, layer: _Layer, a: Tensor, w: Tensor | None) -> None:
+    "Add the weighted sum of `a a^T` over rows `(M, d)` with a one for the bias; the upper triangle only."
+    left = a if w is None else a * w.unsqueeze(1)
+    if layer.weight is not None:
+        _add_product(total[: layer.d, : layer.d], left, a, side=128)
+    if layer.bias is not None:
+        if layer.weight is not None:
+            total[: layer.d, -1] += left.sum(0)
+        total[-1, -1] += len(a) if w is None else w.sum()
 
 # %% ../../nbs/fisher/24_factored.ipynb #2f8c04d5
 def _position_weights(weight: Tensor | None, a: Tensor, reduced: bool) -> Tensor | None:  # `(n, T)`
@@ -557,8 +591,8 @@ def _need_rules(job: _Job) -> None:
     job.options = replace(job.options, engine="layers")
 
 # %% ../../nbs/fisher/24_factored.ipynb #2586b7fd
-def _kronecker_sums(job: _Job, data: Any, recipe: _Recipe) -> tuple[dict[str, dict[str, Tensor]], bool]:
-    "The factors A and B of each layer, and whether all signs were positive."
+def _kronecker_sums(job: _Job, data: Any, recipe: _Recipe) -> dict[str, dict[str, Tensor]]:
+    "The factors A and B of each layer."
     _need_rules(job)
     sums, seen = _FactorSums(job), []
 
@@ -577,18 +611,20 @@ def _kronecker_sums(job: _Job, data: Any, recipe: _Recipe) -> tuple[dict[str, di
         n = factors[0][1].shape[0]
         sums.add(factors, signs, weight.reshape(n, -1) if isinstance(weight, Tensor) else None)
 
-    definite = _each(job, data, "diag", recipe._replace(fresh=fresh), step)
+    _each(job, data, "diag", recipe._replace(fresh=fresh), step)
     sums.flat = job.reduce(sums.flat)
     found = {}
     for name, a, b, count in sums.pieces():
         expect(float(count) > 0, "data", "a positive total weight", "got 0", "All weights are zero.")
-        found[name] = {"A": (a / count + (a / count).T) / 2, "B": (b + b.T) / 2}
-    return found, definite
+        _mirror(a.div_(count))
+        _mirror(b)
+        found[name] = {"A": a, "B": b}
+    return found
 
 
 def _kfac(job: _Job, data: Any, recipe: _Recipe) -> Kronecker:
-    values, definite = _kronecker_sums(job, data, recipe)
-    return Kronecker(values=values, **_facts(job, recipe.kind, "kfac", definite))
+    values = _kronecker_sums(job, data, recipe)
+    return Kronecker(values=values, **_facts(job, recipe.kind, "kfac"))
 
 # %% ../../nbs/fisher/24_factored.ipynb #28809a33
 def _factored_solve(pair: dict[str, Tensor], b: Tensor, damping: float) -> Tensor:  # `(k, h, D)`
@@ -810,12 +846,12 @@ class _Product:
 
     def __call__(self, v: Tensor) -> Tensor:  # `(p, k)` -> `(p, k)`
         job, total = self.job, torch.zeros_like(v)
-        job.total, job.seen, self.definite = 0.0, 0, self.recipe is not None
+        job.total, job.seen = 0.0, 0
         choose = None if self.recipe is None else _Watched(self.recipe.fresh())
         with _untouched(job.model, job.options.eval_mode), torch.enable_grad():
             for batch in job.chunks(self.data, None, "gradient" if choose else "hessian"):
                 total += self._hessian(batch, v) if choose is None else self._outer(batch, v, choose)
-        self.definite = choose is not None and choose.definite
+        job.definite = choose is not None and choose.definite
         return job.reduce(total)
 
     def _hessian(self, batch: _Batch, v: Tensor) -> Tensor:
@@ -859,7 +895,7 @@ class _Products(_Factored):
             self.shape, self._like.dtype, self.max_bytes, "use `@` and `solve`, which need no matrix"
         )
         matrix = torch.cat([columns for _, columns in self._columns()], 1)
-        _symmetrise(matrix)
+        _mirror(matrix)
         return matrix
 
     def _columns(self) -> Iterator[tuple[int, Tensor]]:
@@ -959,7 +995,7 @@ def _operator(job: _Job, data: Any, recipe: _Recipe | None) -> Operator:
                 "kind='mc' without shuffling, or a list of its batches."
             )
     kind = "hessian" if recipe is None else recipe.kind
-    return Operator(values=product, **_facts(job, kind, "operator", product.definite))
+    return Operator(values=product, **_facts(job, kind, "operator"))
 
 
 _CLASSES = {"lowrank": LowRank, "block": BlockDiagonal, "kfac": Kronecker, "ekfac": Kronecker}

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from scipy.special import pdtr, pdtrik
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -197,11 +199,14 @@ def _softmax_root(p: Tensor) -> Tensor:
     "Lower-triangular `(M, C, C-1)` factor of `diag(p) - p p^T` without cancellation."
     tail = p.flip(-1).cumsum(-1).flip(-1)[:, 1:]  # (M, C-1) sums of the later probabilities
     head = p[:, :-1]
-    diagonal = (head * tail / (head + tail)).nan_to_num(0.0).sqrt()
-    ratio = (p.unsqueeze(-1) / tail.unsqueeze(-2)).nan_to_num(0.0, 0.0, 0.0)  # (M, C, C-1) p_j / q_i
-    below = torch.tril(-ratio * diagonal.unsqueeze(-2), diagonal=-1)
-    below.diagonal(dim1=-2, dim2=-1).copy_(diagonal)
-    return below
+    diagonal = (head * tail / (head + tail)).nan_to_num_(0.0).sqrt_()
+    share = torch.where(tail > 0, -diagonal / tail, 0)  # (M, C-1)
+    later = torch.ones(share.shape[-1], p.shape[-1], dtype=p.dtype, device=p.device).triu_(1)
+    columns = (
+        share.mT.unsqueeze(-1) * p.unsqueeze(-3) * later.unsqueeze(-2)
+    )  # (C-1, M, C): a column is contiguous
+    columns.diagonal(dim1=-3, dim2=-1).copy_(diagonal)
+    return columns.movedim(-3, -1)
 
 # %% ../../nbs/fisher/21_likelihood.ipynb #576cc134
 class _SoftmaxTargets(Likelihood):
@@ -258,6 +263,10 @@ class Categorical(_SoftmaxTargets):
         return -(self._target_weights(f, y) * functional.log_softmax(f, -1)).sum(-1)
 
     def grad(self, f: Tensor, y: Tensor) -> Tensor:
+        plain = self.weight is None and not self.label_smoothing and not y.is_floating_point()
+        if plain and bool((y != self.ignore_index).all()):
+            p = functional.softmax(f, -1)
+            return p.scatter_add_(1, y.unsqueeze(1), p.new_full((len(y), 1), -1.0))
         t = self._target_weights(f, y)
         return t.sum(-1, keepdim=True) * functional.softmax(f, -1) - t
 
@@ -301,6 +310,9 @@ def _class_rows(likelihood: _SoftmaxTargets, y: Tensor, shape: tuple[int, ...]) 
     expect(whole, "y", "class labels of an integer dtype, or soft labels shaped like the outputs", y, fix)
     rows = _label_rows(y, shape).long()
     expect(rows.ndim == 1, "y", f"shape {shape[:-1]}", f"got shape {tuple(y.shape)}")
+    least, most = torch.aminmax(rows) if len(rows) else (rows.new_zeros(()), rows.new_zeros(()))
+    if int(least) >= 0 and int(most) < classes:
+        return rows
     bad = ((rows < 0) | (rows >= classes)) & (rows != likelihood.ignore_index)
     if bool(bad.any()):
         first = int(bad.nonzero()[0])
@@ -376,8 +388,11 @@ class Poisson(Likelihood):
         return torch.diag_embed((f / 2).exp())
 
     def sample(self, f: Tensor, generator: torch.Generator, m: int = 1) -> Tensor:
-        rates = f.detach().double().cpu().exp().unsqueeze(1).expand(-1, m, -1)
-        return torch.poisson(rates.contiguous(), generator=generator).to(f)
+        draws = uniform_draws((len(f), m, f.shape[-1]), generator).numpy()
+        rates = f.detach().double().cpu().exp().unsqueeze(1).numpy()
+        above = np.ceil(pdtrik(draws, rates))  # the quantile, or one more by rounding
+        below = np.maximum(above - 1, 0)
+        return torch.from_numpy(np.where(pdtr(below, rates) >= draws, below, above)).to(f)
 
     def targets(self, y: Tensor, shape: tuple[int, ...]) -> Tensor:
         rows = _float_rows(y, shape)

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -135,7 +136,7 @@ def _cholesky_solve(matrix: Tensor, b: Tensor, damping: float) -> Tensor:
     if not bool((d > 0).all()):
         _refuse_singular(matrix, damping, f"{int((d <= 0).sum())} diagonal entries are not positive")
     scale = d.rsqrt()
-    factor, info = torch.linalg.cholesky_ex(scale[:, None] * matrix * scale)
+    factor, info = torch.linalg.cholesky_ex((scale[:, None] * matrix).mul_(scale))
     if int(info):
         _refuse_singular(matrix, damping, "the Cholesky factorisation fails")
     pivots = factor.diagonal()
@@ -413,9 +414,8 @@ def _one_batch(item: Any) -> _Batch:
     for name, tensor in each.items():
         expect(tensor.ndim > 0, name, "a first axis of samples", tensor)
         _check_numbers(name, tensor)
-    labels = y if y is not None and y.ndim else None
-    expect(y is None or labels is not None, "y", "a first axis of samples", y)
-    check_same_length(**each, y=labels, sample_weight=weight)
+    expect(y is None or y.ndim, "y", "a first axis of samples", y)
+    check_same_length(**each, y=y, sample_weight=weight)
     if weight is not None:
         check_finite("sample_weight", weight)
         expect(bool((weight >= 0).all()), "sample_weight", "weights of at least 0", float(weight.min()))
@@ -447,10 +447,26 @@ def _batches(data: Any, sample_weight: Tensor | None) -> Iterator[_Batch]:
     )
 
 # %% ../../nbs/fisher/23_structures.ipynb #6261a152
+_FUSED = (  # attention kernels that can be differentiated once, backwards, and not more
+    (torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp),
+    (torch.backends.cuda.mem_efficient_sdp_enabled, torch.backends.cuda.enable_mem_efficient_sdp),
+    (torch.backends.cuda.cudnn_sdp_enabled, torch.backends.cuda.enable_cudnn_sdp),
+)
+
+_SUSPECTS = (
+    nn.modules.batchnorm._BatchNorm,
+    nn.modules.dropout._DropoutNd,
+    nn.MultiheadAttention,
+    nn.RNNBase,
+)
+
+# %% ../../nbs/fisher/23_structures.ipynb #c1f57937
 def _refuse_training_layers(model: nn.Module) -> None:
     "Raise if a layer of `model` couples the samples of a batch or draws random numbers."
     fix = "Call model.eval() first, or pass eval_mode='force'."
     for name, module in model.named_modules():
+        if not isinstance(module, _SUSPECTS):
+            continue
         label = f"layer {name or 'model'} ({type(module).__name__})"
         if isinstance(module, nn.modules.batchnorm._BatchNorm):
             if module.training or module.running_mean is None:
@@ -458,27 +474,32 @@ def _refuse_training_layers(model: nn.Module) -> None:
         elif isinstance(module, nn.modules.dropout._DropoutNd):
             if module.training and module.p > 0:
                 raise NonDeterministicModel(f"{label} drops units at random. {fix}")
-        elif (
-            isinstance(module, nn.MultiheadAttention | nn.RNNBase) and module.training and module.dropout > 0
-        ):
+        elif module.training and module.dropout > 0:
             raise NonDeterministicModel(f"{label} has dropout {module.dropout:g} in training mode. {fix}")
 
 
 @contextmanager
 def _untouched(model: nn.Module, eval_mode: str) -> Iterator[None]:
     "Give `model` and the random generators back as they were, also after an exception."
-    modes = [(module, module.training) for module in model.modules()]
-    devices = {v.device for v in model.parameters() if v.device.type == "cuda"}
+    modules = list(model.modules())
+    modes = [module.training for module in modules]
+    devices = {v.device for m in modules for v in m._parameters.values() if v is not None and v.is_cuda}
     states = [(device, torch.cuda.get_rng_state(device)) for device in devices]
-    state = torch.get_rng_state()
+    state, fused = torch.get_rng_state(), [enabled() for enabled, _ in _FUSED]
     try:
+        for _, enable in _FUSED:
+            enable(False)
         if eval_mode == "force":
             model.eval()
-        _refuse_training_layers(model)
+        if any(isinstance(module, _SUSPECTS) for module in modules):
+            _refuse_training_layers(model)
         yield
     finally:
-        for module, training in modes:
-            module.training = training
+        for module, training in zip(modules, modes, strict=True):
+            if module.training != training:
+                module.training = training
+        for (_, enable), before in zip(_FUSED, fused, strict=True):
+            enable(before)
         torch.set_rng_state(state)
         for device, value in states:
             torch.cuda.set_rng_state(value, device)
@@ -500,35 +521,102 @@ def _chosen_names(model: nn.Module, params: Iterable[str | nn.Parameter] | None)
     expect(wanted, "params", "at least one parameter", "got none")
     return [name for name in named if name in wanted]
 
+# %% ../../nbs/fisher/23_structures.ipynb #ce2fede6
+def _facts_of(model: nn.Module) -> tuple[dict[str, nn.Module], tuple]:
+    "All modules of `model` by name, and everything about them that the way to compute depends on."
+    modules, numbers = dict(model.named_modules()), {}
+    facts = tuple(
+        (
+            name,
+            type(module),
+            module.__dict__.get("inplace"),
+            tuple(module._buffers),
+            tuple(
+                (leaf, numbers.setdefault(id(v), len(numbers)), v.shape, v.dtype, v.device, v.requires_grad)
+                for leaf, v in module._parameters.items()
+                if v is not None
+            ),
+        )
+        for name, module in modules.items()
+    )
+    return modules, facts
+
+
+@dataclass
+class _Shape:
+    "What is known of a network from `_facts_of` alone; kept with the model."
+
+    layout: Layout
+    slices: dict[str, slice]
+    dtype: torch.dtype
+    device: torch.device
+    plain: bool
+    layers: tuple[str, ...] | str | None = None  # names of the layers of the rules; or why there are none
+
+
+_SHAPES: WeakKeyDictionary[nn.Module, dict[tuple, _Shape]] = WeakKeyDictionary()
+
+# %% ../../nbs/fisher/23_structures.ipynb #6b396510
+def _shape_of(network: Any, names: tuple[str, ...] | None) -> _Shape:
+    "The shape of `network`, computed once for each state of its model."
+    kept = _SHAPES.setdefault(network.model, {})
+    key = (network.facts, names, network.to)
+    if key in kept:
+        return kept[key]
+    named, (device, dtype) = dict(network.model.named_parameters()), network.to
+    chosen = tuple(_chosen_names(network.model, None)) if names is None else names
+    layout = Layout(chosen, tuple(tuple(named[name].shape) for name in chosen))
+    first = named[chosen[0]]
+    place = torch.empty(0, device=device).device if device is not None else first.device
+    kind = dtype if dtype is not None and first.is_floating_point() else first.dtype
+    same = all(value.dtype == kind and value.device == place for value in named.values())
+    plain = same and next(network.model.buffers(), None) is None
+    if len(kept) >= 16:
+        kept.clear()
+    kept[key] = _Shape(layout, layout.slices(), kind, place, plain)
+    return kept[key]
+
 # %% ../../nbs/fisher/23_structures.ipynb #49dda90c
 class _Network:
     "A model as a pure function of inputs and chosen parameters."
 
     def __init__(self, model: nn.Module, params: Any, dtype: torch.dtype | None, device: Any):
-        def cast(tensor: Tensor) -> Tensor:
-            return tensor.detach().to(device, dtype if tensor.is_floating_point() else None)
+        self.model, self.to = model, (device, dtype)
+        self.modules, self.facts = _facts_of(model)
+        names = None if params is None else tuple(_chosen_names(model, params))
+        self.shape = _shape_of(self, names)
+        self.layout, self.dtype, self.device = self.shape.layout, self.shape.dtype, self.shape.device
+        self.plain = self.shape.plain  # the model itself may be called
 
-        self.model, names = model, _chosen_names(model, params)
-        everything = dict(model.named_parameters())
-        self.chosen = {name: cast(everything.pop(name)) for name in names}
-        self.rest = {name: cast(value) for name, value in everything.items()}
-        self.rest |= {name: cast(value).clone() for name, value in model.named_buffers()}  # may be written to
-        self.layout = Layout(tuple(names), tuple(tuple(value.shape) for value in self.chosen.values()))
-        first = next(iter(self.chosen.values()))
-        self.dtype, self.device = first.dtype, first.device
-        same = all(value.dtype == self.dtype and value.device == self.device for value in model.parameters())
-        self.plain = same and next(model.buffers(), None) is None  # the model itself may be called
+    def _cast(self, tensor: Tensor) -> Tensor:
+        device, dtype = self.to
+        return tensor.detach().to(device, dtype if tensor.is_floating_point() else None)
+
+    @cached_property
+    def chosen(self) -> dict[str, Tensor]:
+        "The parameters to differentiate, as plain tensors."
+        named = dict(self.model.named_parameters())
+        return {name: self._cast(named[name]) for name in self.layout.names}
+
+    @cached_property
+    def rest(self) -> dict[str, Tensor]:
+        "The other parameters, and the buffers, which a model may write to."
+        named, mine = self.model.named_parameters(), set(self.layout.names)
+        rest = {name: self._cast(value) for name, value in named if name not in mine}
+        return rest | {name: self._cast(value).clone() for name, value in self.model.named_buffers()}
 
     def inputs(self, x: Any) -> Any:
         "Move `x` to the network's device, floating numbers to its precision."
-        if isinstance(x, Mapping):
+        if not isinstance(x, Tensor):
             return {key: self.inputs(value) for key, value in x.items()}
         return x.to(self.device, self.dtype if x.is_floating_point() else None)
 
     def __call__(self, x: Any, chosen: dict[str, Tensor] | None = None) -> Tensor:
-        arguments = ((), dict(x)) if isinstance(x, Mapping) else ((x,), {})
+        arguments = ((x,), {}) if isinstance(x, Tensor) else ((), dict(x))
         if self.plain and chosen is None:
             f = self.model(*arguments[0], **arguments[1])
+            if isinstance(f, Tensor):
+                return f
         else:
             values = {**self.rest, **(self.chosen if chosen is None else chosen)}
             f = functional_call(self.model, values, *arguments)
@@ -539,11 +627,13 @@ class _Network:
 # %% ../../nbs/fisher/23_structures.ipynb #0fe5a26b
 def _cut(x: Any, start: int, stop: int) -> Any:
     "Samples `start` to `stop` of `x`."
-    return {k: v[start:stop] for k, v in x.items()} if isinstance(x, Mapping) else x[start:stop]
+    if isinstance(x, Tensor):
+        return x if start == 0 and stop >= x.shape[0] else x[start:stop]
+    return {k: v[start:stop] for k, v in x.items()}
 
 
 def _count(x: Any) -> int:
-    return len(next(iter(x.values()))) if isinstance(x, Mapping) else len(x)
+    return x.shape[0] if isinstance(x, Tensor) else len(next(iter(x.values())))
 
 # %% ../../nbs/fisher/23_structures.ipynb #794cddb4
 class _Directions(NamedTuple):
@@ -561,16 +651,17 @@ class _VmapEngine:
     def __init__(self, network: _Network):
         self.network = network
 
-    def pull(self, x: Any, s: Tensor) -> Tensor:  # -> `(n, K, p)`
-        def one(inputs: Any, directions: Tensor) -> Tensor:
+    def gradients(self, x: Any, s: Tensor) -> dict[str, Tensor]:  # name -> `(n, K, *shape)`
+        def one(inputs: Any, directions: Tensor) -> dict[str, Tensor]:
             alone = {k: v[None] for k, v in inputs.items()} if isinstance(inputs, Mapping) else inputs[None]
             _, back = vjp(lambda chosen: self.network(alone, chosen)[0], self.network.chosen)
-            grads = vmap(lambda direction: back(direction)[0])(directions)
-            return torch.cat(
-                [grads[name].reshape(len(directions), -1) for name in self.network.layout.names], 1
-            )
+            return vmap(lambda direction: back(direction)[0])(directions)
 
         return vmap(one)(x, s)
+
+    def pull(self, x: Any, s: Tensor) -> Tensor:  # -> `(n, K, p)`
+        grads = self.gradients(x, s)
+        return torch.cat([grads[name].reshape(*s.shape[:2], -1) for name in self.network.layout.names], 2)
 
     def rows(self, x: Any, make: Callable[[Tensor], _Directions]) -> tuple[Tensor, Tensor | None]:
         "Return `u` as `(n, K, p)`, and the signs."
@@ -582,8 +673,11 @@ class _VmapEngine:
         _add_outer(total, *self.rows(x, make))
 
     def add_diag(self, total: Tensor, x: Any, make: Callable[[Tensor], _Directions]) -> None:
-        u, signs = self.rows(x, make)
-        total += _squares(u, signs).sum((0, 1))
+        with torch.no_grad():
+            s, signs = make(self.network(x))
+        grads, slices = self.gradients(x, s), self.network.shape.slices
+        for name, each in grads.items():  # never one `(n, K, p)` tensor
+            total[slices[name]] += _squares(each.reshape(*s.shape[:2], -1), signs).sum((0, 1))
 
     def bytes_per_sample(self, k: int, structure: str) -> int:
         return 3 * k * self.network.layout.size * self.network.dtype.itemsize
@@ -616,7 +710,7 @@ def _flat_grad(f: Tensor, leaves: list[Tensor], direction: Tensor | None = None)
     pairs = zip(grads, leaves, strict=True)
     return torch.cat([(torch.zeros_like(leaf) if g is None else g).flatten() for g, leaf in pairs])
 
-
+# %% ../../nbs/fisher/23_structures.ipynb #32528845
 def _squares(u: Tensor, signs: Tensor | None) -> Tensor:
     return (
         u.square()
@@ -628,7 +722,26 @@ def _squares(u: Tensor, signs: Tensor | None) -> Tensor:
 def _add_outer(total: Tensor, u: Tensor, signs: Tensor | None) -> None:
     "Add the sum of `u u^T` to `total`."
     left = u if signs is None else u * signs.unsqueeze(-1)
-    total.addmm_(left.flatten(0, 1).T, u.flatten(0, 1))
+    _add_product(total, left.flatten(0, 1), u.flatten(0, 1))
+
+
+def _add_product(total: Tensor, left: Tensor, right: Tensor, side: int = 256) -> None:
+    """Add `left^T right`, known to be symmetric, to the upper triangle of `total`, in strips of `side` rows.
+
+    That is little more than half the work; `_mirror` fills the lower triangle once, at the end.
+    """
+    for start in range(0, len(total), side):
+        stop = start + side
+        total[start:stop, start:].addmm_(left[:, start:stop].T, right[:, start:])
+
+
+def _mirror(matrix: Tensor, side: int = 256) -> None:
+    "Copy the upper triangle of `matrix` to the lower one in place, block by block."
+    for i in range(0, len(matrix), side):
+        square = matrix[i : i + side, i : i + side]
+        square.copy_(square.triu() + square.triu(1).T)
+        for j in range(i + side, len(matrix), side):
+            matrix[j : j + side, i : i + side] = matrix[i : i + side, j : j + side].T
 
 # %% ../../nbs/fisher/23_structures.ipynb #f11fad84
 class _NotCovered(Exception):
@@ -640,7 +753,7 @@ class _Layer:
 
     def __init__(self, name: str, module: nn.Module, slices: dict[str, slice]):
         self.name, self.module, self.positions = name, module, 1
-        self.h, self.d = module.weight.shape[0], module.weight[0].numel()
+        self.h, self.d = module.weight.shape[0], module.weight.shape[1:].numel()
         dot = f"{name}." if name else ""
         self.weight, self.bias = slices.get(f"{dot}weight"), slices.get(f"{dot}bias")
 
@@ -658,15 +771,14 @@ class _Layer:
         return g.reshape(len(g), n, -1, self.h)
 
 # %% ../../nbs/fisher/23_structures.ipynb #6ec10daa
-def _layers_of(network: _Network) -> list[_Layer]:
-    "The layers that own all chosen parameters; `_NotCovered` if some other module does."
-    modules, slices = dict(network.model.named_modules()), network.layout.slices()
+def _prefixes(modules: dict[str, nn.Module], names: tuple[str, ...]) -> tuple[str, ...]:
+    "Names of the layers that own the parameters `names`; `_NotCovered` if some other module does."
     owners: dict[int, int] = {}
     for module in modules.values():
         for value in module._parameters.values():
             owners[id(value)] = owners.get(id(value), 0) + 1
     found = {}
-    for name in network.layout.names:
+    for name in names:
         prefix, _, leaf = name.rpartition(".")
         module = modules[prefix]
         plain = type(module) is nn.Linear and leaf in ("weight", "bias")
@@ -676,8 +788,21 @@ def _layers_of(network: _Network) -> list[_Layer]:
             )
         if not plain or owners[id(module._parameters[leaf])] > 1:
             raise _NotCovered(f"{name} belongs to no plain Linear or Conv2d of its own")
-        found[prefix] = found.get(prefix) or _Layer(prefix, module, slices)
-    return list(found.values())
+        found[prefix] = True
+    return tuple(found)
+
+
+def _layers_of(network: _Network) -> list[_Layer]:
+    "The layers that own all chosen parameters; `_NotCovered` if some other module does."
+    known = network.shape
+    if known.layers is None:
+        try:
+            known.layers = _prefixes(network.modules, known.layout.names)
+        except _NotCovered as reason:
+            known.layers = str(reason)
+    if isinstance(known.layers, str):
+        raise _NotCovered(known.layers)
+    return [_Layer(prefix, network.modules[prefix], known.slices) for prefix in known.layers]
 
 # %% ../../nbs/fisher/23_structures.ipynb #c6e100bb
 def _watched(network: _Network, layers: list[_Layer], x: Any, inplace: bool) -> tuple[Tensor, list]:
@@ -711,7 +836,7 @@ class _LayerEngine(_VmapEngine):
     def __init__(self, network: _Network):
         super().__init__(network)
         self.layers = _layers_of(network)
-        self.inplace = any(getattr(module, "inplace", False) for module in network.model.modules())
+        self.inplace = any(module.__dict__.get("inplace") for module in network.modules.values())
 
     def forward(self, x: Any) -> tuple[Tensor, list[tuple[_Layer, Tensor, Tensor]]]:
         "Outputs `(n, ...)` and, for every use of a layer, its input and its output in the graph."
@@ -728,19 +853,37 @@ class _LayerEngine(_VmapEngine):
 
     def factors(self, x: Any, make: Callable) -> tuple[list[tuple[_Layer, Tensor, Tensor]], Tensor | None]:
         "For each layer `a` of shape `(n, T, d)` and `g` of shape `(K, n, T, h)`; and the signs."
+        f, uses, (s, signs) = self.directed(x, make)
+        inputs, outputs = self.inputs(uses, len(f)), self.pulled(f, uses, s)
+        return [(layer, inputs[layer], outputs[layer]) for layer in self.layers], signs
+
+# %% ../../nbs/fisher/23_structures.ipynb #662d2ea6
+class _PullingEngine(_LayerEngine):
+    "How directions are pulled back to the outputs of layers."
+
+    def directed(self, x: Any, make: Callable) -> tuple[Tensor, list, _Directions]:
+        "Outputs and uses as `forward` finds them, and the directions for these outputs."
         f, uses = self.forward(x)
         if {layer for layer, _, _ in uses} != set(self.layers):
             raise _NotCovered("a layer is not called through its forward")
-        s, signs = make(f.detach())
-        grads = _batched_grad(f, [z for _, _, z in uses], s.transpose(0, 1))
-        n, parts = len(f), {layer: ([], []) for layer in self.layers}
-        for (layer, a, _), g in zip(uses, grads, strict=True):
-            parts[layer][0].append(layer.inputs(a, n))
-            parts[layer][1].append(layer.outputs(g, n))
-        for layer, (a, _) in parts.items():
-            layer.positions = sum(part.shape[1] for part in a)
-        joined = [(layer, _join(a, 1), _join(g, 2)) for layer, (a, g) in parts.items()]
-        return joined, signs
+        return f, uses, make(f.detach())
+
+    def inputs(self, uses: list, n: int) -> dict[_Layer, Tensor]:
+        "The inputs of each layer, `(n, T, d)`."
+        parts = {layer: [] for layer in self.layers}
+        for layer, a, _ in uses:
+            parts[layer].append(layer.inputs(a, n))
+        for layer, each in parts.items():
+            layer.positions = sum(part.shape[1] for part in each)
+        return {layer: _join(each, 1) for layer, each in parts.items()}
+
+    def pulled(self, f: Tensor, uses: list, s: Tensor) -> dict[_Layer, Tensor]:
+        "Directions `s` `(n, K, ...)` pulled back to the outputs of each layer, `(K, n, T, h)`."
+        parts = {layer: [] for layer in self.layers}
+        grads = _batched_grad(f, [z for _, _, z in uses], s.transpose(0, 1).contiguous())
+        for (layer, _, _), g in zip(uses, grads, strict=True):
+            parts[layer].append(layer.outputs(g, len(f)))
+        return {layer: _join(each, 2) for layer, each in parts.items()}
 
 # %% ../../nbs/fisher/23_structures.ipynb #a49f6e45
 def _join(parts: list[Tensor], axis: int) -> Tensor:
@@ -749,6 +892,9 @@ def _join(parts: list[Tensor], axis: int) -> Tensor:
 
 def _batched_grad(f: Tensor, at: list[Tensor], directions: Tensor) -> list[Tensor]:
     "Pull `directions` `(K, *f.shape)` back to the tensors `at`: a list of `(K, *shape)`."
+    if len(directions) == 1:
+        grads = torch.autograd.grad(f, at, directions[0], retain_graph=True, materialize_grads=True)
+        return [grad.unsqueeze(0) for grad in grads]
     if len(directions) > 1:
         try:
             grads = torch.autograd.grad(
@@ -761,26 +907,40 @@ def _batched_grad(f: Tensor, at: list[Tensor], directions: Tensor) -> list[Tenso
     return [torch.stack(grads) for grads in zip(*each, strict=True)]
 
 # %% ../../nbs/fisher/23_structures.ipynb #3c014d08
-class _SumsByLayer(_LayerEngine):
-    "The sums of the layer rules."
+class _DiagonalByLayer(_PullingEngine):
+    "Rows and diagonals of the layer rules."
 
     def rows(self, x: Any, make: Callable[[Tensor], _Directions]) -> tuple[Tensor, Tensor | None]:
         factors, signs = self.factors(x, make)
         return _outer_products(factors, self.network.layout.size), signs
 
     def add_diag(self, total: Tensor, x: Any, make: Callable[[Tensor], _Directions]) -> None:
-        factors, signs = self.factors(x, make)
-        by_k = None if signs is None else signs.T
-        for layer, a, g in factors:
-            whole = _squares(g.sum(2) if layer.positions > 1 else g[:, :, 0], by_k).sum(0)  # (n, h)
+        f, uses, (s, signs) = self.directed(x, make)
+        inputs, sums = self.inputs(uses, len(f)), {}
+        each = self.at_a_time(s.shape[1], len(f))
+        for start in range(0, s.shape[1], each):
+            some = None if signs is None else signs[:, start : start + each]
+            for layer, g in self.pulled(f, uses, s[:, start : start + each]).items():
+                whole = _squares_over_k(g.sum(2) if layer.positions > 1 else g[:, :, 0], some)  # (n, h)
+                sums[layer] = sums[layer].add_(whole) if layer in sums else whole
+                if layer.weight is not None and layer.positions > 1:
+                    _add_long(total[layer.weight].view(layer.h, layer.d), inputs[layer], g, some)
+        for layer, whole in sums.items():
             if layer.bias is not None:
                 total[layer.bias] += whole.sum(0)
             if layer.weight is not None and layer.positions == 1:
-                total[layer.weight] += (whole.T @ a[:, 0].square()).flatten()
-            elif layer.weight is not None:
-                for k in range(len(g)):  # one direction at a time bounds the memory: (n, h, d)
-                    u = _squares(torch.bmm(g[k].mT, a), None if signs is None else by_k[k])
-                    total[layer.weight] += u.sum(0).flatten()
+                _add_short(total[layer.weight].view(layer.h, layer.d), inputs[layer][:, 0], whole)
+
+    def at_a_time(self, k: int, n: int) -> int:
+        "How many of `k` directions to pull back at once: they need less memory than activations, or a MB."
+        kept = sum(layer.positions * (layer.d + layer.h) for layer in self.layers)
+        each = sum(layer.positions * layer.h for layer in self.layers)
+        most = int(max(0.5 * kept, (1 << 18) / n) / each)
+        return math.ceil(k / math.ceil(k / max(1, most)))
+
+# %% ../../nbs/fisher/23_structures.ipynb #cd0dcb52
+class _SumsByLayer(_DiagonalByLayer):
+    "The sums of the layer rules."
 
     def add_dense(self, total: Tensor, x: Any, make: Callable[[Tensor], _Directions]) -> None:
         factors, signs = self.factors(x, make)
@@ -803,6 +963,27 @@ class _SumsByLayer(_LayerEngine):
         return size * self.network.dtype.itemsize
 
 # %% ../../nbs/fisher/23_structures.ipynb #3b863933
+def _squares_over_k(g: Tensor, signs: Tensor | None) -> Tensor:  # `(K, n, h)` -> `(n, h)`
+    "The signed sum of squares over directions, without a copy of all of them."
+    total = g[0].square() if signs is None else g[0].square() * signs[:, :1]
+    for k in range(1, len(g)):
+        total.addcmul_(g[k], g[k] if signs is None else g[k] * signs[:, k : k + 1])
+    return total
+
+
+def _add_short(total: Tensor, a: Tensor, whole: Tensor) -> None:
+    "Add `whole^T a^2`: squares of outer products of `(n, h)` and `(n, d)`, cut to fit a cache."
+    for start in range(0, a.shape[0], 128):
+        total.addmm_(whole[start : start + 128].T, a[start : start + 128].square())
+
+
+def _add_long(total: Tensor, a: Tensor, g: Tensor, signs: Tensor | None) -> None:
+    "Add the squares of sums over positions, one direction at a time: `(n, h, d)` numbers."
+    for k in range(len(g)):
+        u = torch.bmm(g[k].mT, a)
+        total += _squares(u, None if signs is None else signs[:, k]).sum(0)
+
+# %% ../../nbs/fisher/23_structures.ipynb #5593f409
 def _outer_products(factors: list[tuple[_Layer, Tensor, Tensor]], p: int) -> Tensor:
     "The rows `(n, K, p)` made of inputs `(n, T, d)` and pulled-back directions `(K, n, T, h)`."
     k, n = factors[0][2].shape[:2]
@@ -883,11 +1064,11 @@ def _signature(network: _Network, x: Any, engine: str) -> tuple:
     "What an examination depends on, besides the values of parameters and inputs."
     each = x.items() if isinstance(x, Mapping) else (("", x),)
     inputs = tuple((name, v.shape[1:], v.dtype, min(2, len(v))) for name, v in each)
-    modules = tuple(
-        (type(m), m.training, len(m._forward_hooks), len(m._forward_pre_hooks), "forward" in m.__dict__)
-        for m in network.model.modules()
+    modes = tuple(
+        (m.training, len(m._forward_hooks), len(m._forward_pre_hooks), "forward" in m.__dict__)
+        for m in network.modules.values()
     )
-    return engine, network.layout, network.dtype, network.device, inputs, modules
+    return engine, network.layout.names, network.dtype, network.device, inputs, network.facts, modes
 
 
 def _remembered(network: _Network, key: tuple) -> tuple[_VmapEngine, Tensor] | None:

@@ -14,6 +14,7 @@ from methodbook.bench.comparison import (
     noise_floors,
     percentile_table,
     scaling_table,
+    side_by_side,
     simulate_records,
     summary,
     tally,
@@ -44,6 +45,16 @@ def test_contended_cells_rest_on_processor_time_and_say_so():
     assert contention_verdict(3.0, 0.9, threads=2) == "contended"
     assert contention_verdict(1.1, 0.0) == "noisy"
     assert contention_verdict(1.01, 0.0) == "clean"
+
+
+def test_one_spoiled_launch_is_enough_for_processor_time():
+    records = simulate_records(Plan(workloads="mlp", batches=64))
+    for row in records.rows:
+        if row["kind"] == "block" and row["launch"] == 2 and row["arm"] == "torch":
+            row |= {"wall_ns": [5 * time for time in row["wall_ns"]], "contention": "contended"}
+    table = summary(records).set_index("arm")
+    assert table.clock.to_dict() == {"numpy": "wall", "torch": "cpu"}
+    assert table.half_width["torch"] < 0.05  # by the wall clock it is more than 1
 
 
 def test_impossible_times_are_marked():
@@ -191,6 +202,24 @@ def test_percentiles_of_a_run_need_enough_calls():
     short = percentile_table(simulate_records(SMALL, launches=1)).set_index(["arm", "quantile"])
     assert np.isnan(short.loc[("numpy", 0.99), "value"])
     assert short.loc[("numpy", 0.99), "reason"] == "needs 662 samples"
+
+
+# %% ../../nbs/bench/56b_comparison.ipynb #faab4ae6
+def test_two_functions_are_compared_in_one_line():
+    def loop(numbers):
+        total = 0
+        for number in numbers:
+            total += number
+        return total
+
+    found = side_by_side(
+        {"sum": sum, "loop": loop}, lambda n: (list(range(1000 * n)),), launches=4, rounds=2, block_ms=2
+    )
+    assert list(found.table.candidate) == ["loop"]
+    assert found.table.ratio[0] > 1.5  # a loop in Python takes several times as long as one in C
+    assert found.table.launches[0] == (4, 4)
+    with pytest.raises(InputError, match="at least two callables"):
+        side_by_side({"sum": sum})
 
 
 # %% ../../nbs/bench/56b_comparison.ipynb #390a62ca

@@ -229,6 +229,8 @@ def test_launches_go_to_a_dask_cluster_of_two_workers():
     assert {launch for _, launch in records.complete} == {1, 2}
     assert all(row["status"] == "ok" for row in records.of("cell"))
     assert len(launch_table(records)) == 2
+    assert all(row["host"] for kind in ("cell", "block", "launch") for row in records.of(kind))
+    assert len(records.of("env")) == 3  # one of the run, one of each launch, on whatever host it was
 
 
 # %% ../../nbs/bench/55_runner.ipynb #8adfabcc

@@ -96,6 +96,8 @@ def test_check_choice_suggests_the_nearest():
     check_choice("kind", "mc", ("true", "mc"))
     with pytest.raises(InputError, match=r"one of 'true', 'mc', got 'ture'\. Did you mean 'true'\?"):
         check_choice("kind", "ture", ("true", "mc"))
+    with pytest.raises(InputError, match=r"Did you mean 'GPU'\?"):
+        check_choice("device", "gpus", ("CPU", "GPU"))
     with pytest.raises(InputError, match=r"got 'zzz'\.$"):
         check_choice("kind", "zzz", ("true", "mc"))
     with pytest.raises(InputError, match=r"got True\."):
