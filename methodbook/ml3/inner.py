@@ -224,7 +224,7 @@ class UnrollResult:
 
     def __repr__(self) -> str:
         steps = f"{len(self.losses)} steps"
-        ends = f", mean loss {float(self.losses[0].mean()):.4g} to {float(self.losses[-1].mean()):.4g}"
+        ends = f", mean loss {self.losses[0].mean().item():.4g} to {self.losses[-1].mean().item():.4g}"
         return f"UnrollResult({steps}{ends if len(self.losses) else ''}, {len(self.params)} tensors)"
 
 

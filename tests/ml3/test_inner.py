@@ -65,7 +65,7 @@ def test_closed_forms(settings, loss, slope):
     value = outer(phi, **settings)
     (ours,) = torch.autograd.grad(value, phi)
     assert abs(value.item() - loss) < 1e-12  # a handful of float64 roundings
-    assert abs(float(ours) - slope) < 1e-12
+    assert abs(ours.item() - slope) < 1e-12
 
 
 def test_steps_that_are_cut_off_leave_no_graph():
@@ -74,7 +74,7 @@ def test_steps_that_are_cut_off_leave_no_graph():
     assert not outer(phi, steps=2, create_graph=False).requires_grad
     full, (whole,) = outer(phi, steps=3, truncate=3), torch.autograd.grad(outer(phi, steps=3), phi)
     torch.testing.assert_close(torch.autograd.grad(full, phi)[0], whole, rtol=0, atol=0)
-    assert float(outer(phi, steps=0)) == pytest.approx(0.5 * 2 * 2**2, abs=1e-12)
+    assert outer(phi, steps=0).item() == pytest.approx(0.5 * 2 * 2**2, abs=1e-12)
 
 
 def test_the_best_weight_is_found():
@@ -85,8 +85,8 @@ def test_the_best_weight_is_found():
         optimiser.zero_grad()
         outer(phi).backward()
         optimiser.step()
-    assert abs(float(phi) - 5) < 1e-3  # 1 / (alpha s)
-    assert float(outer(phi)) < 2e-7
+    assert abs(phi.item() - 5) < 1e-3  # 1 / (alpha s)
+    assert outer(phi).item() < 2e-7
 
 
 # %% ../../nbs/ml3/32_inner.ipynb #30bbe25b
@@ -114,7 +114,7 @@ def test_adam_closed_forms():
     ends = [unroll(start, inner, None, Adam(0.1), steps).params["theta"] for steps in (1, 2, 5)]
     expected = [2.90000000025, 2.800166486115701, 2.502955781295012]
     for end, value in zip(ends, expected, strict=True):
-        assert abs(float(end) - value) < 1e-11  # printed with eleven digits or more
+        assert abs(end.item() - value) < 1e-11  # printed with eleven digits or more
     (slope,) = torch.autograd.grad(ends[0], phi)
     assert float(slope) == pytest.approx(-2.5e-10, rel=1e-3)
 
