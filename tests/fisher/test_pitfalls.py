@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 
+from methodbook.core.data import load
+from methodbook.core.errors import MissingData
 from methodbook.fisher.curvature import fisher, ggn, gradient, hessian, jacobian, per_sample_gradients
 from methodbook.fisher.layers import by_hand, zoo
 from methodbook.fisher.noise import gradient_noise
@@ -272,3 +277,46 @@ def test_nan_at_tiny_damping():
             except SingularCurvature:
                 named += 1
     assert named  # damping 0 cannot be solved
+
+
+# %% ../../nbs/fisher/24c_pitfalls.ipynb #5e9957a9
+@pytest.mark.parametrize("kind", ["true", "empirical"])
+def test_single_precision_is_enough_for_a_diagonal(kind):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(20, 16), nn.Tanh(), nn.Linear(16, 5)).double()
+    x, y = torch.randn(64, 20, dtype=torch.float64), torch.randint(5, (64,))
+    options = {"kind": kind, "structure": "diag", "loss": "cross_entropy"}
+    exact = fisher(model, (x, y), **options).to_dense().diagonal()
+    short = fisher(model.float(), (x.float(), y), **options).to_dense().diagonal().double()
+    assert (short - exact).norm() / exact.norm() < 1e-6  # ten roundings of float32
+
+
+def test_a_singular_fisher_is_named_on_a1a():
+    try:
+        table = load("a1a", download=False)
+    except MissingData as missing:
+        pytest.skip(str(missing))
+    x, y = torch.from_numpy(table.x), torch.from_numpy((table.y > 0).astype(float))
+    model = nn.Linear(123, 1, dtype=torch.float64)
+    nn.init.zeros_(model.weight), nn.init.zeros_(model.bias)
+    curvature = fisher(model, (x, y), kind="true", structure="dense", loss="bce")
+    assert int(torch.linalg.matrix_rank(curvature.to_dense(), hermitian=True)) == 98
+    with pytest.raises(SingularCurvature):
+        curvature.solve(torch.ones(124, dtype=torch.float64))
+    assert curvature.solve(torch.ones(124, dtype=torch.float64), damping=1e-3).isfinite().all()
+
+
+def test_no_accelerator_and_no_images_are_needed():
+    lines = (
+        "import sys",
+        "sys.modules['torchvision'] = None  # importing it now fails",
+        "import torch",
+        "from methodbook.fisher import fisher",
+        "data = torch.randn(8, 3), torch.randint(2, (8,))",
+        "options = dict(kind='true', structure='kfac', loss='cross_entropy')",
+        "matrix = fisher(torch.nn.Linear(3, 2), data, **options).to_dense()",
+        "print(matrix.device, torch.cuda.is_initialized())",
+    )
+    command = [sys.executable, "-c", "\n".join(lines)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["cpu", "False"]
