@@ -11,13 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from methodbook.core.errors import (
-    InputError,
-    MethodbookError,
-    check_choice,
-    check_integer,
-    expect,
-)
+from ..core.errors import MethodbookError, check_choice, check_integer, expect
 
 try:  # the tabular part works without gymnasium
     import gymnasium as gym

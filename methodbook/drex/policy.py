@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..core.errors import InputError, check_integer, check_positive, expect
+from ..core.errors import check_integer, check_positive, expect
 from ..core.runs import load_state, save_state
 from .cloning import mlp
 from .environments import _Wrapper, make_batch, need

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from ..core.claims import Claim
 from ..core.cli import UsageError
-from ..core.errors import InputError, check_choice, check_integer, expect
+from ..core.errors import check_choice, check_integer, expect
 from ..core.plot import COLOURS, Report
 from ..core.runs import load_result, save_result
 from .environments import PointRun, fixed_horizon, need

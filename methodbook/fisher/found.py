@@ -15,7 +15,6 @@ import torch
 from torch import Tensor, nn
 
 from ..core.errors import MissingData
-from .curvature import ggn, hessian
 from .descents import tune
 from .diagnostics import LOGISTIC_SETS, gauss_newton_gap, logistic_optimum, logistic_set
 from .experiments import optimise, table_problem

@@ -13,21 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..core.errors import check_integer
-from methodbook.core.runs import (
-    load_result,
-    load_state,
-    read_json,
-    save_result,
-    save_state,
-    snapshot,
-    write_json,
-)
+from ..core.runs import load_state, read_json, save_result, save_state, snapshot, write_json
 from .attention import HeadId, HeadView, TokenMask, masked
 from .gates import GateTraining, attach_gates, train_gates
 from .translation import Attention, EncoderLayer, pad_tokens

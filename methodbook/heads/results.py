@@ -14,7 +14,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import torch
 
 from ..core.claims import Claim
 from ..core.errors import MissingData, check_choice, check_integer

@@ -168,7 +168,9 @@ def reach_run(
     return {"ml3": learned, "direct": {f"{lr:g}": distances(control.task_loss, lr) for lr in grid}}
 
 # %% ../../nbs/ml3/36b_experiments.ipynb #f436aa84
-CAR_FEATURES = RLFeatures({"state": 2, "action": 1, "distance": 1}, ("state", "action", "distance"))
+CAR_FEATURES = RLFeatures(
+    {"state": 2, "action": 1, "distance": 1}, ("state", "action", "distance")
+)  # what M sees
 
 
 def car_cost(states: Tensor, goals: Tensor) -> Tensor:

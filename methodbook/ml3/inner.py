@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint as recompute
 
-from ..core.errors import InputError, MethodbookError, check_integer, check_positive, expect
+from ..core.errors import MethodbookError, check_integer, check_positive, expect
 
 # %% auto #0
 __all__ = ['Params', 'Rate', 'NonFiniteError', 'InnerOpt', 'learnable', 'SGD', 'safe_sqrt', 'Adam', 'UnrollResult',

@@ -91,7 +91,7 @@ def test_the_best_weight_is_found():
 
 # %% ../../nbs/ml3/32_inner.ipynb #30bbe25b
 def test_rates_and_starts():
-    x, outer, theta = _closed_form_problem()
+    _, outer, theta = _closed_form_problem()
     rate = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
     one = torch.tensor(1.0, dtype=torch.float64)
     (slope,) = torch.autograd.grad(outer(one, opt=SGD(rate)), rate)

@@ -196,7 +196,7 @@ def test_a_bad_task_is_named_and_the_others_keep_their_own_mean():
 
 # %% ../../nbs/ml3/33c_problem.ipynb #8cdb3815
 def test_weights_that_move_nothing_are_named():
-    batch, learner, loss = _example(2)
+    batch, learner, _ = _example(2)
     params = initial_params(learner, 2, torch.Generator().manual_seed(1))
 
 
