@@ -168,9 +168,7 @@ def reach_run(
     return {"ml3": learned, "direct": {f"{lr:g}": distances(control.task_loss, lr) for lr in grid}}
 
 # %% ../../nbs/ml3/36b_experiments.ipynb #f436aa84
-CAR_FEATURES = RLFeatures(
-    {"state": 2, "action": 1, "distance": 1}, ("state", "action", "distance")
-)  # what M sees
+CAR_FEATURES = RLFeatures({"state": 2, "action": 1, "distance": 1}, ("state", "action", "distance"))  # for M
 
 
 def car_cost(states: Tensor, goals: Tensor) -> Tensor:
