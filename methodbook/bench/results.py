@@ -364,5 +364,5 @@ def reproduce(
 def add_commands(
     subparsers: Any,  # what `argparse.ArgumentParser.add_subparsers` returned
 ) -> None:
-    "Add the commands of `methodbook bench`; they have their [own page](59b_commands.ipynb)."
+    "Add the commands of `methodbook bench`; they have a page of their own."
     add_bench_commands(subparsers)

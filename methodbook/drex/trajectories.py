@@ -21,16 +21,16 @@ from ..core.runs import StateError, write_atomic
 from .environments import need
 
 # %% auto #0
-__all__ = ['DEMOS_FORMAT', 'AUTHORS_DEMOS', 'LengthMismatch', 'NonFiniteError', 'EmptyDemosError', 'NotSupported', 'Trajectory',
-           'from_imitation', 'to_imitation_dict', 'from_minari', 'to_minari_buffer', 'Demonstrations', 'write_npz',
-           'read_npz', 'authors_demonstrations', 'ActionSpaceMismatch', 'fit_to']
+__all__ = ['DEMOS_FORMAT', 'AUTHORS_DEMOS', 'LengthMismatch', 'NonFiniteTrajectory', 'EmptyDemosError', 'NotSupported',
+           'Trajectory', 'from_imitation', 'to_imitation_dict', 'from_minari', 'to_minari_buffer', 'Demonstrations',
+           'write_npz', 'read_npz', 'authors_demonstrations', 'ActionSpaceMismatch', 'fit_to']
 
 # %% ../../nbs/drex/41_trajectories.ipynb #faaa42d1
 class LengthMismatch(InputError):
     "Observations, actions and rewards of a trajectory do not fit in number."
 
 
-class NonFiniteError(InputError):
+class NonFiniteTrajectory(InputError):
     "A trajectory holds a NaN or an infinity."
 
 
@@ -53,7 +53,7 @@ def _as_array(name: str, value: Any) -> np.ndarray:
         try:
             check_finite(name, array)
         except InputError as error:
-            raise NonFiniteError(str(error)) from None
+            raise NonFiniteTrajectory(str(error)) from None
     return array
 
 # %% ../../nbs/drex/41_trajectories.ipynb #8796ac05

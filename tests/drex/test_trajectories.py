@@ -12,7 +12,7 @@ from methodbook.drex.trajectories import (
     Demonstrations,
     EmptyDemosError,
     LengthMismatch,
-    NonFiniteError,
+    NonFiniteTrajectory,
     NotSupported,
     Trajectory,
     authors_demonstrations,
@@ -38,7 +38,7 @@ def test_lengths_and_numbers_are_checked():
     assert (whole.reached == whole.obs[1:]).all()
     with pytest.raises(LengthMismatch, match="rews"):
         Trajectory(np.zeros((4, 2)), np.zeros(3), np.zeros(4))
-    with pytest.raises(NonFiniteError, match="position"):
+    with pytest.raises(NonFiniteTrajectory, match="position"):
         Trajectory(np.array([[0.0], [np.nan]]), np.zeros(1))
     with pytest.raises(NotSupported, match="Flatten"):
         Trajectory({"image": 0}, np.zeros(1))
