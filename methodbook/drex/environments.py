@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -479,7 +479,7 @@ class PointRunBatch(_Points):
 class PointRun(_Env):
     "One point in a lane, as a gymnasium environment."
 
-    metadata: dict = {"render_modes": []}  # noqa: RUF012
+    metadata: ClassVar[dict] = {"render_modes": []}
 
     def __init__(self):
         self._batch = PointRunBatch(1)

@@ -457,7 +457,9 @@ def _finish(stages: _Stages, make: Callable, s: Settings, run: dict, parts: dict
         model._shape = parts["ranked"]._states.shape[1:]
         return model, {"held": lesson.held_accuracy}
 
-    write = lambda path, value: save_reward(path, value[0], **value[1])  # noqa: E731
+    def write(path, value):
+        return save_reward(path, value[0], **value[1])
+
     model, numbers = stages.run("reward.safetensors", learn, write, load_reward)
     parts |= {"reward": model, "held": numbers["held"]}
     parts["policy"], parts["played"] = _train(stages, make, model, parts["demos"], s, run)
@@ -492,10 +494,18 @@ def drex(
     run = {"method": "drex", "seed": seed, "rl": rl, "select": select}
     config = {"settings": asdict(s), "seed": seed, "select": select, "data": _digest(demos)}
     stages, clone = _Stages(folder, config, resume), BehaviorCloning(env, **s.bc, seed=seed)
-    read = lambda path: clone.load_state_dict(load_state(path))  # noqa: E731
-    keep = lambda path, _: save_state(path, clone.state_dict())  # noqa: E731
+
+    def read(path):
+        return clone.load_state_dict(load_state(path))
+
+    def keep(path, _):
+        return save_state(path, clone.state_dict())
+
     stages.run("bc.safetensors", lambda: clone.fit(demos), keep, read)
-    play = lambda: s.noise.collect(make, clone.act, seed)  # noqa: E731
+
+    def play():
+        return s.noise.collect(make, clone.act, seed)
+
     batches = stages.run("noise.npz", play, _write_noise, lambda path: _read_noise(path, s.noise))
     _check_horizon([each for batch in batches for each in batch.trajectories], allow_variable_horizon)
     ranked = from_noise(batches, s.snippet, s.margin, **s.pairs)

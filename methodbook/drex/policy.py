@@ -96,7 +96,9 @@ def _vec_classes() -> tuple[type, type]:
 
         close = set_attr = lambda self, *_, **__: None
         get_attr = env_method = lambda self, *_, **__: [None] * self.num_envs
-        env_is_wrapped = lambda self, *_, **__: [False] * self.num_envs  # noqa: E731
+
+        def env_is_wrapped(self, *_, **__):
+            return [False] * self.num_envs
 
     return BatchVecEnv, _learned_class(vec)
 
@@ -317,7 +319,7 @@ def train_policy(
         return _extract(agent, settings)
     finally:
         torch.random.set_rng_state(kept[0])
-        np.random.set_state(kept[1])  # noqa: NPY002
+        np.random.set_state(kept[1])  # noqa: NPY002 - the library leaves no other way
 
 # %% ../../nbs/drex/45_policy.ipynb #16021889
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -310,7 +311,9 @@ class RankedTrajectories(_Ranked):
         check_same_length(groups=self.groups, ranks=self.ranks)
         check_integer("snippet", self.snippet, minimum=1)
         check_integer("stride", self.stride, minimum=1)
-        set_ = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
+
+        set_ = partial(object.__setattr__, self)  # the result is frozen for everybody else
+
         set_("groups", tuple(tuple(group) for group in self.groups))
         set_("ranks", tuple(float(rank) for rank in self.ranks))
         set_("pairs", admissible_pairs(self.ranks, self.margin))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -313,7 +314,7 @@ def read_npz(
             z = {name: file[name] for name in file.files if name != "infos"}
     except FileNotFoundError as error:
         raise MissingData(f"no file {path}: write it with `write_npz`, or check the path.") from error
-    except Exception as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise StateError(f"{path} cannot be read without unpickling, or is damaged: {error}") from error
     if "format" in z and int(z["format"]) != DEMOS_FORMAT:
         raise StateError(f"{path} has format {z['format']}, this version reads {DEMOS_FORMAT}.")

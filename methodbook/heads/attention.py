@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -321,7 +322,7 @@ class _Sites:
     "The layers of a model and the names of their heads."
 
     def __init__(self, model: nn.Module, adapter: Any) -> None:
-        from methodbook.heads import adapters  # noqa: F401, registers the families; it imports this module
+        import_module("methodbook.heads.adapters")  # registers the families; it imports this module
 
         expect(isinstance(model, nn.Module), "model", "a torch module", model)
         expect(adapter == "auto" or callable(adapter), "adapter", "'auto' or a function of a module", adapter)

@@ -248,7 +248,10 @@ def prune_tagger(
 ) -> GateTraining:  # which heads stay; the model runs without the others from now on
     "Train gates on the heads of `model`, with the readout frozen."
     gates = attach_gates(HeadView(model))
-    draw = lambda step: training_batch(seed, step + plan.steps, plan.batch, plan.among)  # noqa: E731
+
+    def draw(step):
+        return training_batch(seed, step + plan.steps, plan.batch, plan.among)
+
     goal = {"lam": lam, "target_heads": target_heads}
     sizes = {"steps": plan.gate_steps, "trainable": _ENCODER, "folder": folder, "seed": seed}
     return train_gates(gates, draw, tagger_loss, **goal, **sizes)

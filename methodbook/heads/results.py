@@ -281,7 +281,10 @@ def grammar_numbers(
     "Return the numbers that the invented language contributes; none if nothing was measured."
     if not results:
         return {}
-    right = lambda numbers: numbers["accuracy"]["sentence"]  # noqa: E731
+
+    def right(numbers):
+        return numbers["accuracy"]["sentence"]
+
     lams = sorted((name for name in next(iter(results.values())) if name.startswith("lam_")), key=_price)
     lost: dict[str, list[float]] = {"H1.3": [], "H1.4": []}
     for stages in results.values():

@@ -136,7 +136,9 @@ class DecoderLayer(nn.Module):
         if cache is not None:
             new = self.self_attn.project(y)
             old = cache.get("self")
-            past = cache["self"] = new if old is None else tuple(torch.cat(p, 2) for p in zip(old, new))  # noqa: B905
+            past = cache["self"] = (
+                new if old is None else tuple(torch.cat(p, 2) for p in zip(old, new, strict=True))
+            )
             cache.setdefault("cross", self.cross_attn.project(memory))
         x = x + self.dropout(self.self_attn(y, causal=cache is None, past=past))
         known = cache["cross"] if cache is not None else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -204,8 +205,8 @@ def car_run(
     task, heights = TaskBatch(torch.tensor(SwingCar.goal)[None, None]), []
 
     def path() -> Tensor:
-        values = lambda params, data: control.inner_loss(loss, params, data)  # noqa: E731
-        params = unroll(start, values, task, SGD(1e-3), 1, create_graph=False).params
+        by_loss = partial(control.inner_loss, loss)
+        params = unroll(start, by_loss, task, SGD(1e-3), 1, create_graph=False).params
         return control.rollout(params, task.x).states[0, 0].detach()
 
     def watch(index: int, record: dict, meta_loss: MetaLoss) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -187,7 +187,7 @@ def ppo_returns(
     from stable_baselines3.common.callbacks import BaseCallback
 
     class Watch(BaseCallback):
-        seen: list[float] = []  # noqa: RUF012
+        seen: ClassVar[list[float]] = []
 
         def _on_step(self) -> bool:
             return True

@@ -59,7 +59,10 @@ def test_one_spoiled_launch_is_enough_for_processor_time():
 
 def test_impossible_times_are_marked():
     plan = Plan(workloads="mlp", batches=64)
-    truth = lambda task: 4.5e-6 if task.arm.label == "torch" else 1e-3  # noqa: E731
+
+    def truth(task):
+        return 4.5e-6 if task.arm.label == "torch" else 1e-3
+
     table = summary(simulate_records(plan, truth=truth))
     assert dict(zip(table.arm, table.light, strict=True)) == {"numpy": "ok", "torch": "too_fast"}
     assert np.isnan(table.set_index("arm").of_peak["torch"])

@@ -88,7 +88,9 @@ def test_gates_fire_on_stubs():
 
 # %% ../../nbs/drex/46_pipeline.ipynb #3c55f059
 def test_selection_errors_and_correlations():
-    make = lambda: Chain(3, 6)  # noqa: E731
+    def make():
+        return Chain(3, 6)
+
     demos = [Trajectory(np.linspace(0, 1, 7)[:, None], np.zeros(6, int), np.ones(6))]
     with pytest.raises(VariableHorizonError, match="FixedHorizon"):
         drex(demos, make, bc={"updates": 5}, snippet=1)

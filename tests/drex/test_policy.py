@@ -105,7 +105,9 @@ def test_warm_start_begins_as_a_clone():
 
 # %% ../../nbs/drex/45_policy.ipynb #4aedfb32
 def test_stock_gymnasium_environments_work():
-    make = lambda: gymnasium.make("CartPole-v1")  # noqa: E731
+    def make():
+        return gymnasium.make("CartPole-v1")
+
     found = evaluate(random_policy(make), make, 20)
     assert 10 < found.mean < 40  # about 22 by the documentation of the task
     venv = vec_env(make, 3, seed=1)

@@ -158,7 +158,10 @@ def test_compare_command_without_the_file():
 
 def test_figures_command(tmp_path, capsys, monkeypatch):
     quick = {kind: flow(vector_field_problem(), kind, steps=50) for kind in METHOD_NAMES}
-    draw = lambda problem: plot_vector_field(problem, quick)  # noqa: E731
+
+    def draw(problem):
+        return plot_vector_field(problem, quick)
+
     monkeypatch.setattr("methodbook.fisher.results.plot_vector_field", draw)
     monkeypatch.setattr("methodbook.fisher.results.monte_carlo_convergence", _few_draws)
     monkeypatch.setattr("methodbook.fisher.results.interpolation", lambda seed: interpolation(4))

@@ -288,7 +288,10 @@ def test_layer_rules_equal_the_plain_engine(name, k, signed):
     for params in (None, [next(iter(dict(model.named_parameters())))]):
         network = _Network(model, params, None, None)
         plain, fast = _LoopEngine(network), _SumsByLayer(network)
-        make = lambda f: _Directions(s, signs)  # noqa: E731
+
+        def make(f):
+            return _Directions(s, signs)
+
         torch.testing.assert_close(fast.rows(x, make)[0], plain.rows(x, make)[0])
         for structure in ("dense", "diag"):
             p = network.layout.size

@@ -70,7 +70,10 @@ def test_opposite_examples_cancel_in_a_batch():
     for name, parameter in layer.named_parameters():
         parameter.data = (torch.eye(2) if name.endswith("weight") else torch.zeros(2)).double()
     view, x = HeadView(layer), torch.tensor([[[1.0, 0]], [[1.0, 0]]], dtype=torch.float64)
-    signed = lambda model, batch: model(batch)[:, 0, 0] * torch.tensor([3.0, -3.0]).double()  # noqa: E731
+
+    def signed(model, batch):
+        return model(batch)[:, 0, 0] * torch.tensor([3.0, -3.0]).double()
+
     assert taylor(view, [x], signed, "example_abs").item() * 2 == 6
     assert taylor(view, [x], signed, "batch_abs").item() == 0
     with pytest.raises(InputError, match="`loss`: expected one loss an example"):
@@ -141,7 +144,10 @@ def test_alpha_beta_conserves_absolute_values():
 def test_linear_path_is_gradient_times_input():
     model, x = _attention_model(bias=False)
     view = HeadView(model)
-    first = lambda out: out[:, 0]  # noqa: E731
+
+    def first(out):
+        return out[:, 0]
+
     found = lrp(view, [x], score=first, normalise=None, eps=1e-30)
     with _contexts(view) as kept:
         scores = model(x)[:, 0]

@@ -51,7 +51,10 @@ class _Spring(DifferentiableEnv):
 def test_learned_dynamics_of_a_linear_system():
     generator = torch.Generator().manual_seed(0)
     world, first = _Spring(), torch.randn(60, 2, generator=generator)
-    babble = lambda s: 2 * torch.randn(len(s), 1, generator=generator)  # noqa: E731
+
+    def babble(s):
+        return 2 * torch.randn(len(s), 1, generator=generator)
+
     seen, new = rollout(world, babble, first, 25), rollout(world, babble, first.flip(0), 25)
     model = LearnedDynamics(2, 1, members=2, hidden=(32,))
     history = model.fit(seen, epochs=80)

@@ -32,7 +32,10 @@ def test_frequency_run_gives_what_it_says():
     assert set(found) == {"shaped", "unshaped", "squared error"}
     assert len(found["shaped"]["landscape"]) == 140
     assert max(found["squared error"].values()) <= 0.2
-    exact = lambda x, f, y: 0.5 * (f - y).square()  # noqa: E731
+
+    def exact(x, f, y):
+        return 0.5 * (f - y).square()
+
     assert valleys(frequency_landscape(exact)[1]) == 10
 
 
