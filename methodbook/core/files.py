@@ -23,11 +23,12 @@ from .errors import check_choice
 __all__ = ['FILES', 'read_file', 'read_arrays', 'list_files']
 
 # %% ../../nbs/core/03b_files.ipynb #11164660
+_RECONSTRUCT = np.zeros(0).__reduce__()[0]  # makes an empty array, to be filled with the pickle's numbers
 _ARRAY_WORDS = {
-    ("numpy.core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy", "ndarray"),
-    ("numpy", "dtype"),
+    ("numpy.core.multiarray", "_reconstruct"): _RECONSTRUCT,
+    ("numpy._core.multiarray", "_reconstruct"): _RECONSTRUCT,
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): np.dtype,
 }
 
 
@@ -39,19 +40,13 @@ class _ArraysOnly(pickle.Unpickler):
             raise CorruptData(
                 f"the file wants to call {module}.{name}: it is no plain list of arrays and was not read"
             )
-        return getattr(np, name, None) or np._core.multiarray._reconstruct
+        return _ARRAY_WORDS[module, name]
 
 # %% ../../nbs/core/03b_files.ipynb #93287c37
-def _arrays(content: bytes) -> dict[str, np.ndarray]:
-    "The plain arrays of an `.npz`; members that would need unpickling are left out."
+def _arrays(content: bytes, leave: tuple[str, ...] = ()) -> dict[str, np.ndarray]:
+    "The arrays of an `.npz` but those named in `leave`; raises ValueError for one that needs unpickling."
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-        held = {}
-        for name in sorted(archive.files):
-            try:
-                held[name] = archive[name]
-            except ValueError:  # an array of objects
-                continue
-    return held
+        return {name: archive[name] for name in sorted(archive.files) if name not in leave}
 
 
 def _array_digest(content: bytes) -> str:
@@ -106,9 +101,9 @@ def _demonstrations(original: bytes) -> bytes:
     return _npz(named)
 
 
-def _without_objects(original: bytes) -> bytes:
-    "The same `.npz` without its arrays of objects."
-    return _npz(_arrays(original))
+def _without_infos(original: bytes) -> bytes:
+    "The same `.npz` without `infos`, which holds Python objects."
+    return _npz(_arrays(original, leave=("infos",)))
 
 # %% ../../nbs/core/03b_files.ipynb #51e4153b
 def _file(
@@ -201,7 +196,7 @@ def _experts(name: str, sha256: str, original: str) -> Entry:
         original,
         "HumanCompatibleAI, imitation, roll-outs of PPO policies",
         "MIT",
-        prepare=_without_objects,
+        prepare=_without_infos,
         digest=_array_digest,
         note="obs, acts, rews, terminal, and indices that split them into episodes",
     )

@@ -22,7 +22,7 @@ from methodbook.core.files import (
     _demonstrations,
     _npz,
     _tatoeba,
-    _without_objects,
+    _without_infos,
     list_files,
     read_arrays,
     read_file,
@@ -65,7 +65,9 @@ def test_prepare_steps_on_small_originals():
     assert sorted(_arrays(content)) == ["acts_0", "obs_0", "rews_0"]
     objects = io.BytesIO()
     np.savez(objects, obs=np.ones(3), infos=np.array([{}], dtype=object))
-    assert list(_arrays(_without_objects(objects.getvalue()))) == ["obs"]
+    assert list(_arrays(_without_infos(objects.getvalue()))) == ["obs"]
+    with pytest.raises(ValueError, match="allow_pickle"):
+        _arrays(objects.getvalue())
 
 
 # %% ../../nbs/core/03b_files.ipynb #28370f7f
