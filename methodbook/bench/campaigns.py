@@ -26,11 +26,10 @@ from .runner import Plan
 from .statistics import contrast, judge
 from ..core.errors import MissingData, check_integer, check_positive, expect
 from ..core.plot import INKS, STYLE
-from ..core.runs import save_result
 
 # %% auto #0
 __all__ = ['USUAL_TESTS', 'campaign_plan', 'effective_comparisons', 'usual_alarms', 'neighbours', 'machine_facts', 'condense',
-           'condense_to', 'detection_curve', 'plot_campaign', 'campaign_words']
+           'detection_curve', 'plot_campaign', 'campaign_words']
 
 # %% ../../nbs/bench/56c_campaigns.ipynb #9f8ae018
 def campaign_plan(
@@ -230,17 +229,6 @@ def _ratios(table: pd.DataFrame) -> dict[str, list]:
     rows = table[table.ratio.notna() & table.low.notna()].sort_values("ratio")
     short = {name: [round(float(x), 4) for x in rows[name]] for name in ("ratio", "low", "high")}
     return short | {"verdict": [verdict[0] for verdict in rows.verdict]}  # f, s, e, i
-
-# %% ../../nbs/bench/56c_campaigns.ipynb #73a8bba6
-def condense_to(
-    path: str | Path,  # of the result, such as results/bench/aa_quiet.json
-    folder: str | Path,  # of `campaign`
-    **options: Any,  # arm, slowdown, usual: see `condense`
-) -> dict[str, Any]:  # the numbers
-    "Condense a campaign and write the result."
-    numbers, seeds, settings = condense(folder, **options)
-    save_result(path, numbers, config=settings, seeds=seeds)
-    return numbers
 
 # %% ../../nbs/bench/56c_campaigns.ipynb #c05f1e01
 def detection_curve(

@@ -127,14 +127,6 @@ def contention_verdict(
     return "noisy" if share > 0.1 or (threads == 1 and 1.05 <= inflation < 1.3) else "clean"
 
 
-def _state(launches: pd.DataFrame, threads: int) -> str:
-    "Judge a cell from its launches: one that neighbours spoiled spoils the mean of all."
-    spoiled = (launches.inflation >= 1.3) & (launches.contended >= 0.25)
-    if threads == 1 and spoiled.any():
-        return "contended"
-    return contention_verdict(launches.inflation.median(), launches.contended.mean(), threads)
-
-
 def _cells(records: Records) -> pd.DataFrame:
     "The last row of each cell and arm, statuses other than ok first."
     rows: dict[tuple, dict] = {}
@@ -170,7 +162,7 @@ def summary(
         row = {name: cell[name] for name in ("cell", "arm", *CELL_FIELDS, "status")}
         mine = table[(table.cell == cell.cell) & (table.arm == cell.arm)]
         if len(mine) and cell.status == "ok":
-            state = _state(mine, cell.threads)
+            state = contention_verdict(mine.inflation.median(), mine.contended.mean(), cell.threads)
             clock = "cpu" if state == "contended" and cell.threads == 1 else "wall"
             found = t_interval(mine[clock].to_numpy(), level)
             work = _work(cell.workload)

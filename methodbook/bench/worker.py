@@ -95,25 +95,25 @@ def slowed(
 def warm_up(
     ready: Prepared,  # what to call
     *,
-    clocks: Sequence[Callable[[], float]] = (time.perf_counter, time.process_time),  # wall first; for tests
+    clock: Callable[[], float] = time.perf_counter,  # for tests
     seconds: float = 2.0,  # longest time
     calls: int = 200,  # most calls, unless they took less than 50 ms
-) -> tuple[float, int, bool]:  # wall median of the last group in s, calls made, whether it settled
-    "Call until three groups of five agree within 3 % on one of `clocks`."
-    medians: list[list[float]] = []
-    began = clocks[0]()
+) -> tuple[float, int, bool]:  # median of the last group in s, calls made, whether it settled
+    "Call until three groups of five agree within 3 %."
+    medians: list[float] = []
+    began = clock()
     while True:
-        readings = [[clock() for clock in clocks]]
+        times = []
         for index in range(5):
+            start = clock()
             ready.call(*ready.inputs[index % len(ready.inputs)])
-            readings.append([clock() for clock in clocks])
-        medians.append(np.median(np.diff(readings, axis=0), axis=0).tolist())
-        last, spent = medians[-3:], clocks[0]() - began
-        agree = any(0 < max(one) <= 1.03 * min(one) for one in zip(*last, strict=True))
-        if len(last) == 3 and agree:
-            return medians[-1][0], 5 * len(medians), True
+            times.append(clock() - start)
+        medians.append(float(np.median(times)))
+        last, spent = medians[-3:], clock() - began
+        if len(last) == 3 and max(last) <= 1.03 * min(last):
+            return medians[-1], 5 * len(medians), True
         if spent > seconds or (5 * len(medians) >= calls and spent > 0.05):
-            return medians[-1][0], 5 * len(medians), False
+            return medians[-1], 5 * len(medians), False
 
 # %% ../../nbs/bench/54c_worker.ipynb #6ca6473f
 def _answer(ready: Prepared, mode: str) -> tuple[list[np.ndarray], float]:

@@ -278,7 +278,7 @@ def save_reward(
 ) -> None:
     "Write a learned reward; no pickle."
     widths = [each.out_features for each in model.nets[0].net if hasattr(each, "out_features")][:-1]
-    plain = {"shape": list(model._shape), "hidden": [] if model.pixels else widths}
+    plain = {"shape": list(model.nets[0].shape), "hidden": [] if model.pixels else widths}
     plain |= {"count": len(model.nets), "actions": model.actions}
     options = {"squash": model.squash, "compat": model.compat, "numbers": numbers}
     save_state(path, plain | options | {"state": dict(model.state_dict())})
@@ -294,7 +294,6 @@ def load_reward(
     state, options = kept["state"], {name: kept[name] for name in ("squash", "compat")}
     model = RewardEnsemble(nets, state["mean"], state["scale"], actions=actions, **options)
     model.load_state_dict(state)
-    model._shape = shape
     return model, kept["numbers"]
 
 # %% ../../nbs/drex/46_pipeline.ipynb #5fe12c2b
@@ -454,7 +453,6 @@ def _finish(stages: _Stages, make: Callable, s: Settings, run: dict, parts: dict
     def learn() -> tuple[RewardEnsemble, dict]:
         options = s.reward | {"seed": run["seed"], "folder": stages.path("reward")}
         model, lesson = learn_reward(parts["ranked"], **options)
-        model._shape = parts["ranked"]._states.shape[1:]
         return model, {"held": lesson.held_accuracy}
 
     def write(path, value):

@@ -77,17 +77,18 @@ _RHO = "Rank correlation of noise and true return"
 
 CLAIMS += (
     _claim(
-        *("D2.1", _SECTION, f"{_RHO} on ColorGrid", -0.567, "at most"),
+        *("D2.1", _SECTION, f"{_RHO} on ColorGrid", -0.7, "at most"),
+        why="single episodes are a matter of luck; the means of the five levels correlate by -0.96",
         how=f"Spearman over 100 episodes at five levels, mean over 100 grids, {_FRESH}",
         **_GRID,
     ),
     _claim(
-        *("D2.2", _SECTION, f"{_RHO} on PointRun", -0.567, "at most"),
+        *("D2.2", _SECTION, f"{_RHO} on PointRun", -0.7, "at most"),
         how="Spearman over 200 episodes at twenty levels, mean over the fresh seeds from 100 on",
         **_SMALL,
     ),
     _claim(
-        *("D2.3", _SECTION, f"{_RHO} on MountainCar", -0.567, "at most"),
+        *("D2.3", _SECTION, f"{_RHO} on MountainCar", -0.7, "at most"),
         how="Spearman over 60 episodes at twenty levels, mean over the fresh seeds from 100 on",
         **_SMALL,
     ),
@@ -247,8 +248,8 @@ _WHAT = (
     "the player ever was."
 )
 _LIMITS = (
-    "Not shown here: MuJoCo and Atari, where the outcome depends on the seed. Nothing guarantees success: in "
-    "the control on the right the reward orders the pairs just as well and leads nowhere."
+    "Not run yet: MountainCar, MuJoCo and Atari. Nothing guarantees success: in the control on the right the "
+    "reward orders the pairs even better and leads nowhere."
 )
 TOUR_SETTINGS = {  # PointRun in a few seconds
     "bc": {"updates": 300},
@@ -263,13 +264,11 @@ def tour(
     report: Report,  # receives texts, figures and a table
     progress: Callable[..., Iterable],  # wraps an iterable in a progress bar
 ) -> dict[str, float]:  # measured numbers by claim
-    "Measure ColorGrid on the hundred grids of the ledger and run PointRun once."
+    "Measure D-REX on the hundred grids of the ledger and run PointRun once; D1.1 is left out."
     report.text(_WHAT)
     seeds = list(range(1000, 1100))
     kinds = progress(list(GRID_RUNS.items()), label="ColorGrid")
-    frames = {
-        name: grid_table(seeds if name in ("drex", "trex") else seeds[:12], *kind) for name, kind in kinds
-    }
+    frames = {name: grid_table(seeds if name == "drex" else seeds[:12], *kind) for name, kind in kinds}
     figure = plot_grids(frames)
     report.figure(figure, "Each point is a grid; above the line the learner is better than its teacher")
     plt.close(figure)
@@ -281,7 +280,7 @@ def tour(
         plt.close(axes.figure)
     report.table(found.to_frame().round(1), "PointRun, one seed, a short training")
     report.text(_LIMITS)
-    return grid_numbers(frames)
+    return {id: value for id, value in grid_numbers(frames).items() if id != "D1.1"}
 
 # %% ../../nbs/drex/49_results.ipynb #354f84d4
 def _run_grids(path: Path, count: int, resume: bool) -> dict[str, float]:

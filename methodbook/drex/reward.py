@@ -66,7 +66,7 @@ class RewardNet(nn.Module):
         seed: int = 0,  # of the weights
     ):
         super().__init__()
-        self.pixels = len(shape) == 3
+        self.shape, self.pixels = tuple(int(side) for side in shape), len(shape) == 3
         expect(not (self.pixels and actions), "actions", "0 for frames", actions)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -336,9 +336,9 @@ def learn_reward(
         "generator": torch.Generator().manual_seed(seed),
         **{"losses": [], "checks": [], "best": None, "stopped": False},
     }
-    digest = hashlib.sha256(ranked._states.tobytes()).hexdigest()[:16]
     config = {"seed": seed, "updates": updates, "pairs": pairs, "batch": batch, "lr": lr, "l2": l2}
-    config |= {"nets": n_nets, "hidden": list(hidden), "noise": label_noise, "states": digest}
+    config |= {"nets": n_nets, "hidden": list(hidden), "noise": label_noise, "clip": logit_clip}
+    config |= {"use_action": use_action, "early_stop": early_stop, "data": _pairs_digest(sets)}
     _loop(_step(lesson, cut, batch, l2, early_stop), state, updates, folder, config)
     if state["best"] is not None:
         model.nets.load_state_dict(state["best"])
@@ -352,6 +352,14 @@ def _labelled(ranked: RankedTrajectories, n: int, seed: list[int], shuffle: bool
     if n > 20 and len(set(found.label.tolist())) == 1:
         raise LabelDegenerate("`ranked`: expected labels of both kinds, got one. Turn some pairs round.")
     return found
+
+
+def _pairs_digest(sets: Sequence[Pairs]) -> str:
+    "Fingerprint of what the members learn from: states, actions, pairs and labels."
+    found = hashlib.sha256(sets[0].states.tobytes() + sets[0].actions.tobytes())
+    for each in sets:
+        found.update(each.first.tobytes() + each.second.tobytes() + each.label.tobytes())
+    return found.hexdigest()[:16]
 
 
 def _loop(step: Callable, state: dict, updates: int, folder: str | Path | None, config: dict) -> None:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import io
-import os
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.errors import InputError, MissingData, check_finite, expect
+from ..core.errors import InputError, MissingData, check_choice, check_finite, expect
+from ..core.files import read_arrays
 from ..core.runs import StateError, write_atomic
 from .environments import need
 
@@ -301,6 +301,19 @@ def _imitation_layout(z: Mapping[str, np.ndarray]) -> list[Trajectory]:
     return found
 
 # %% ../../nbs/drex/41_trajectories.ipynb #3acf0423
+_LAYOUTS = {"format": _own_layout, "obs_0": _authors_layout, "indices": _imitation_layout}
+
+
+def _from_arrays(z: Mapping[str, np.ndarray], origin: str) -> Demonstrations:
+    "Demonstrations from arrays by name; `origin` is for the errors."
+    if "format" in z and int(z["format"]) != DEMOS_FORMAT:
+        raise StateError(f"{origin} has format {z['format']}, this version reads {DEMOS_FORMAT}.")
+    layout = next((read for key, read in _LAYOUTS.items() if key in z), None)
+    if layout is None:
+        raise StateError(f"{origin} is none of the known layouts; it holds {', '.join(sorted(z))}.")
+    return Demonstrations(layout(z))
+
+# %% ../../nbs/drex/41_trajectories.ipynb #5eee568a
 def read_npz(
     path: str | Path,  # a file in our layout, the authors' or that of `imitation`
 ) -> Demonstrations:  # checked
@@ -316,31 +329,23 @@ def read_npz(
         raise MissingData(f"no file {path}: write it with `write_npz`, or check the path.") from error
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise StateError(f"{path} cannot be read without unpickling, or is damaged: {error}") from error
-    if "format" in z and int(z["format"]) != DEMOS_FORMAT:
-        raise StateError(f"{path} has format {z['format']}, this version reads {DEMOS_FORMAT}.")
-    layout = next((read for key, read in _LAYOUTS.items() if key in z), None)
-    if layout is None:
-        raise StateError(f"{path} is none of the known layouts; it holds {', '.join(sorted(z))}.")
-    return Demonstrations(layout(z))
+    return _from_arrays(z, str(path))
 
-
-_LAYOUTS = {"format": _own_layout, "obs_0": _authors_layout, "indices": _imitation_layout}
-
-# %% ../../nbs/drex/41_trajectories.ipynb #5eee568a
+# %% ../../nbs/drex/41_trajectories.ipynb #1999d877
 AUTHORS_DEMOS = ("hopper", "halfcheetah")  # the sets that the authors released
 
 
 def authors_demonstrations(
     name: str,  # "hopper" or "halfcheetah"
+    *,
+    download: bool = True,  # whether the public address may be asked when no copy is here
 ) -> Demonstrations:  # Hopper-v2: 4 trajectories; HalfCheetah-v2: 1
-    "Read the authors' own demonstrations from the folder METHODBOOK_DATA; raise `MissingData` without it."
-    expect(name in AUTHORS_DEMOS, "name", f"one of {AUTHORS_DEMOS}", name)
-    folder = os.environ.get("METHODBOOK_DATA", "")
-    path = Path(folder) / "drex_mujoco_demos" / f"{name}.npz"
-    if not folder or not path.is_file():
-        origin = "it is prepared from github.com/dsbrown1331/CoRL2019-DREX, drex-mujoco/demos"
-        raise MissingData(f"no drex_mujoco_demos/{name}.npz in METHODBOOK_DATA; {origin}.")
-    return read_npz(path)
+    """Read the authors' own demonstrations.
+
+    Raises `InputError` for another name, `MissingData` without a copy, `CorruptData` for a changed one.
+    """
+    check_choice("name", name, AUTHORS_DEMOS)
+    return _from_arrays(read_arrays(f"drex_mujoco_demos/{name}", download=download), name)
 
 # %% ../../nbs/drex/41_trajectories.ipynb #cbc09594
 class ActionSpaceMismatch(InputError):

@@ -31,7 +31,7 @@ class _OpenParts(nn.MultiheadAttention):
         lambda self: False
     )  # what the encoder layer asks before it takes its fast path
 
-    def _heads_of(self, x: Tensor, part: int) -> Tensor:  # `[B, T, d]` -> `[B, H, T, dh]`
+    def _heads_of(self, x: Tensor, part: int) -> Tensor:  # `[B, T, d]` -> `[B, heads, T, dh]`
         "Project `x` with the query (0), key (1) or value (2) part of the weights."
         separate = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)[part]
         weight = separate if separate is not None else self.in_proj_weight.tensor_split(3)[part]
@@ -41,7 +41,7 @@ class _OpenParts(nn.MultiheadAttention):
 
     def _mask(
         self, q: Tensor, k: Tensor, padding: Tensor | None, mask: Tensor | None, causal: bool
-    ) -> Tensor | None:  # added to the scores, `[B or 1, H or 1, Tq or 1, Tk]`
+    ) -> Tensor | None:  # added to the scores, `[B or 1, heads or 1, Tq or 1, Tk]`
         "Join the two masks; of a mask with an entry a head, take the heads alive."
         parts = [] if padding is None else [_additive(padding.reshape(-1, 1, 1, k.shape[2]), q.dtype)]
         if mask is not None:
@@ -68,7 +68,7 @@ class OpenAttention(_OpenParts):
         value: Tensor,  # `[B, Tk, d]`
         key_padding_mask: Tensor | None = None,  # `[B, Tk]`, True for padding
         need_weights: bool = True,  # whether to return the weights
-        attn_mask: Tensor | None = None,  # `[Tq, Tk]` or `[B H, Tq, Tk]`, True for not allowed, or added
+        attn_mask: Tensor | None = None,  # `[Tq, Tk]` or `[B heads, Tq, Tk]`, True for not allowed, or added
         average_attn_weights: bool = True,  # whether to average the weights over heads
         is_causal: bool = False,  # a hint that `attn_mask` is causal
     ) -> tuple[Tensor, Tensor | None]:
@@ -143,7 +143,7 @@ class PlainAttention(nn.Module):
     def __init__(
         self,
         width: int,  # numbers a token, d
-        heads: int,  # attention heads, H
+        heads: int,  # attention heads
     ) -> None:
         super().__init__()
         self.count, self.size = heads, width // heads

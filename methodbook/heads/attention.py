@@ -105,7 +105,7 @@ class AttentionSite(_SiteFacts):
 
     module: nn.Module  # the module whose forward computes the weights and the context
     output: nn.Module  # the projection that takes the concatenated heads
-    n_heads: int  # heads before any pruning, H
+    n_heads: int  # heads before any pruning
     head_dim: int  # numbers a head carries, dh
     d_model: int  # width of the layer's output, d
     n_kv_heads: int = 0  # key and value heads before any pruning; 0 for as many as heads
@@ -363,7 +363,7 @@ class _Tables(_Sites):
         self,
         fill: float = float("nan"),  # value everywhere
         dtype: torch.dtype = torch.float64,  # type of the numbers
-    ) -> Tensor:  # `[n_sites, H]`
+    ) -> Tensor:  # `[layers, heads]`
         "Return an empty table: a row a layer in the order of `layers`, a column an original head number."
         width = max(site.n_heads for site in self.layers)
         return torch.full((len(self.layers), width), fill, dtype=dtype)
@@ -601,7 +601,7 @@ class HeadView(_Shown):
         self,
         function: Callable[
             [AttentionSite, Tensor], Tensor | None
-        ],  # sees `[B, Tq, H, dh]`, may return another
+        ],  # sees `[B, Tq, heads, dh]`, may return another
     ) -> Iterator[HeadView]:
         "While open, call `function` with the input of each output projection; use what it returns instead."
         with self._opened() as stack:
@@ -616,7 +616,7 @@ class HeadView(_Shown):
         self,
         function: Callable[
             [AttentionSite, Tensor], Tensor | None
-        ],  # sees `[B, H, Tq, Tk]`, may return another
+        ],  # sees `[B, heads, Tq, Tk]`, may return another
     ) -> Iterator[HeadView]:
         "While open, call `function` with each layer's attention weights; what it returns is used instead."
         with self._opened() as stack:
@@ -651,18 +651,18 @@ class Captured:
     "What was kept of one layer, one entry a call of the layer."
 
     site: AttentionSite  # the layer
-    all_weights: list[Tensor] = field(default_factory=list)  # each `[B, H, Tq, Tk]`
-    all_contexts: list[Tensor] = field(default_factory=list)  # each `[B, Tq, H, dh]`
+    all_weights: list[Tensor] = field(default_factory=list)  # each `[B, heads, Tq, Tk]`
+    all_contexts: list[Tensor] = field(default_factory=list)  # each `[B, Tq, heads, dh]`
 
     @property
-    def weights(self) -> Tensor:  # `[B, H, Tq, Tk]`
+    def weights(self) -> Tensor:  # `[B, heads, Tq, Tk]`
         "Attention weights of the last call; raise `InputError` when there was none."
         fix = "Run the model inside `with capture(view) as seen:`."
         expect(self.all_weights, "weights", f"a call of {self.site.kind} {self.site.layer}", "got none", fix)
         return self.all_weights[-1]
 
     @property
-    def context(self) -> Tensor:  # `[B, Tq, H, dh]`
+    def context(self) -> Tensor:  # `[B, Tq, heads, dh]`
         "Contexts of the last call; raise `InputError` when there was none."
         fix = "Run the model inside `with capture(view, context=True) as seen:`."
         expect(self.all_contexts, "context", f"a call of {self.site.kind} {self.site.layer}", "got none", fix)
@@ -740,7 +740,7 @@ class TokenMask(_OneSide):
         self,
         batch: Any,  # what the model is called with
         site: AttentionSite,  # the layer
-        weights: Tensor,  # its attention weights `[B, H, Tq, Tk]`
+        weights: Tensor,  # its attention weights `[B, heads, Tq, Tk]`
     ) -> tuple[Tensor, Tensor]:  # queries `[B, Tq]` and keys `[B, Tk]` that count, bool
         "Work out which tokens of `batch` count at `site`; raise `MaskShape` when a mask does not fit."
         query_kind, key_kind = ("dec", "enc") if site.kind == "cross" else (site.kind, site.kind)
@@ -750,9 +750,9 @@ class TokenMask(_OneSide):
 
     def apply(
         self,
-        weights: Tensor,  # `[B, H, Tq, Tk]`
+        weights: Tensor,  # `[B, heads, Tq, Tk]`
         keys: Tensor,  # `[B, Tk]` keys that count
-    ) -> Tensor:  # `[B, H, Tq, Tk]`
+    ) -> Tensor:  # `[B, heads, Tq, Tk]`
         "Return `weights` with the keys that do not count at zero, and rows of sum 1 if `renormalise`."
         kept = weights * keys[:, None, None, :]
         return kept / kept.sum(-1, keepdim=True).clamp(min=1e-30) if self.renormalise else kept

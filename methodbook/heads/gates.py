@@ -36,30 +36,30 @@ _SMALLEST = 1e-6  # uniform numbers closer than this to 0 or 1 are not drawn
 
 
 class _ClosedForms(nn.Module):
-    "Probabilities and moments of a Hard Concrete variable with parameters `log_a`."
+    "Probabilities and moments of a Hard Concrete variable with parameters `log_alpha`."
 
     def p_zero(self) -> Tensor:  # `(n,)`
         "Return the probability that a gate is exactly 0."
-        return torch.sigmoid(self.beta * math.log(-self.gamma / self.zeta) - self.log_a)
+        return torch.sigmoid(self.beta * math.log(-self.gamma / self.zeta) - self.log_alpha)
 
     def p_open(self) -> Tensor:  # `(n,)`
         "Return the probability that a gate is not 0."
-        return torch.sigmoid(self.log_a - self.beta * math.log(-self.gamma / self.zeta))
+        return torch.sigmoid(self.log_alpha - self.beta * math.log(-self.gamma / self.zeta))
 
     def p_one(self) -> Tensor:  # `(n,)`
         "Return the probability that a gate is exactly 1."
-        return torch.sigmoid(self.log_a - self.beta * math.log((1 - self.gamma) / (self.zeta - 1)))
+        return torch.sigmoid(self.log_alpha - self.beta * math.log((1 - self.gamma) / (self.zeta - 1)))
 
     def mean(self) -> Tensor:  # `(n,)`
         "Return the expected gate, by Gauss-Legendre quadrature with 64 nodes."
         rule = np.polynomial.legendre.leggauss(64)
-        nodes, weights = (torch.from_numpy(part).to(self.log_a) for part in rule)
+        nodes, weights = (torch.from_numpy(part).to(self.log_alpha) for part in rule)
         place = ((nodes + 1) / 2 - self.gamma) / (self.zeta - self.gamma)
-        return torch.sigmoid(self.log_a[..., None] - self.beta * torch.logit(place)) @ (weights / 2)
+        return torch.sigmoid(self.log_alpha[..., None] - self.beta * torch.logit(place)) @ (weights / 2)
 
 # %% ../../nbs/heads/14_gates.ipynb #4c886da9
 class HardConcrete(_ClosedForms):
-    "Gates that are 0 or 1 with positive probability and differentiable in `log_a`."
+    "Gates that are 0 or 1 with positive probability and differentiable in `log_alpha`."
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class HardConcrete(_ClosedForms):
         beta: float = BETA,  # temperature
         gamma: float = GAMMA,  # lower end of the stretch, below 0
         zeta: float = ZETA,  # upper end of the stretch, above 1
-        init_log_a: float | str = 2.0,  # first value; "glorot": uniform in ±√(6/(n+1)), as the authors
+        init_log_alpha: float | str = 2.0,  # first value; "glorot": uniform in ±√(6/(n+1)), as the authors
         generator: torch.Generator | None = None,  # draws the "glorot" values and the samples
     ):
         super().__init__()
@@ -76,23 +76,28 @@ class HardConcrete(_ClosedForms):
         expect(gamma < 0, "gamma", "a number below 0, so that 0 has positive probability", gamma)
         expect(zeta > 1, "zeta", "a number above 1, so that 1 has positive probability", zeta)
         self.beta, self.gamma, self.zeta, self.generator = beta, gamma, zeta, generator
-        if init_log_a == "glorot":  # fans of a weight of shape (1, n, 1, 1)
+        if init_log_alpha == "glorot":  # fans of a weight of shape (1, n, 1, 1)
             bound = math.sqrt(6 / (n + 1))
             first = torch.empty(n).uniform_(-bound, bound, generator=generator)
         else:
-            expect(isinstance(init_log_a, int | float), "init_log_a", "a number or 'glorot'", init_log_a)
-            first = torch.full((n,), float(init_log_a))
-        self.log_a = nn.Parameter(first)
+            expect(
+                isinstance(init_log_alpha, int | float),
+                "init_log_alpha",
+                "a number or 'glorot'",
+                init_log_alpha,
+            )
+            first = torch.full((n,), float(init_log_alpha))
+        self.log_alpha = nn.Parameter(first)
 
     def sample(self) -> Tensor:  # `(n,)` in [0, 1]
-        "Draw the gates once; gradients flow to `log_a`."
-        u = torch.empty_like(self.log_a).uniform_(_SMALLEST, 1 - _SMALLEST, generator=self.generator)
-        s = torch.sigmoid((u.log() - (1 - u).log() + self.log_a) / self.beta)
+        "Draw the gates once; gradients flow to `log_alpha`."
+        u = torch.empty_like(self.log_alpha).uniform_(_SMALLEST, 1 - _SMALLEST, generator=self.generator)
+        s = torch.sigmoid((u.log() - (1 - u).log() + self.log_alpha) / self.beta)
         return (s * (self.zeta - self.gamma) + self.gamma).clamp(0, 1)
 
     def eval_gate(self) -> Tensor:  # `(n,)` in [0, 1]
-        "Return the gates without noise, `clip(sigmoid(log_a) (zeta - gamma) + gamma)`, as the authors' code."
-        return (torch.sigmoid(self.log_a) * (self.zeta - self.gamma) + self.gamma).clamp(0, 1)
+        "Return gates without noise, `clip(sigmoid(log_alpha) (zeta - gamma) + gamma)`, as the authors' code."
+        return (torch.sigmoid(self.log_alpha) * (self.zeta - self.gamma) + self.gamma).clamp(0, 1)
 
     def penalty(self) -> Tensor:  # scalar
         "Return the expected number of gates that are not 0."
@@ -100,12 +105,12 @@ class HardConcrete(_ClosedForms):
 
 # %% ../../nbs/heads/14_gates.ipynb #31db999b
 def plot_gate(
-    log_a: float,  # parameter of the gate
+    log_alpha: float,  # parameter of the gate
     draws: int = 20_000,  # samples in the picture
     seed: int = 0,  # of the samples
 ) -> plt.Figure:
     "Draw the distribution of one Hard Concrete gate: samples, and the two point masses."
-    gates = HardConcrete(draws, init_log_a=log_a, generator=torch.Generator().manual_seed(seed))
+    gates = HardConcrete(draws, init_log_alpha=log_alpha, generator=torch.Generator().manual_seed(seed))
     g = gates.sample().detach().numpy()
     zero, one = gates.p_zero()[0].item(), gates.p_one()[0].item()
     fig, ax = plt.subplots(figsize=(5.6, 3.2))
@@ -116,7 +121,9 @@ def plot_gate(
     for x, height in zip((-0.04, 1.04), heights, strict=True):
         ax.annotate(f"{height:.2f}", (x, height), ha="center", va="bottom")
     ax.set(xlabel="gate g", ylabel="density; probability at the ends", ylim=(0, 1.1), xlim=(-0.12, 1.12))
-    ax.set_title(f"log a = {log_a:g}: closed {zero:.0%}, fully open {one:.0%}, between {1 - zero - one:.0%}")
+    ax.set_title(
+        f"log α = {log_alpha:g}: closed {zero:.0%}, fully open {one:.0%}, between {1 - zero - one:.0%}"
+    )
     return fig
 
 # %% ../../nbs/heads/14_gates.ipynb #1689f099
@@ -142,9 +149,9 @@ class _GateNumbers(nn.Module):
         "Tabulate the gates, a row a head."
         names = ("p_zero", "p_one", "eval_gate")
         values = {name: self._joined(name).detach().cpu().numpy() for name in names}
-        log_a = torch.cat([self._of(site).log_a for site in self.sites]).detach().cpu().numpy()
+        log_alpha = torch.cat([self._of(site).log_alpha for site in self.sites]).detach().cpu().numpy()
         index = pd.MultiIndex.from_tuples(self.heads(), names=["kind", "layer", "head"])
-        return pd.DataFrame({"log_a": log_a, **values}, index=index)
+        return pd.DataFrame({"log_alpha": log_alpha, **values}, index=index)
 
     def penalty(
         self,
@@ -169,7 +176,7 @@ HARDEN_RULES = ("majority", "eval_nonzero", "topk")  # how gates become decision
 
 
 def open_gates(
-    log_a: Tensor,  # `(n,)` parameters, symmetric stretch
+    log_alpha: Tensor,  # `(n,)` parameters, symmetric stretch
     rule: str = "majority",  # one of `HARDEN_RULES`
     k: int | None = None,  # gates to leave open, for "topk"
     gates: HardConcrete | None = None,  # gives beta, gamma and zeta; the authors' if None
@@ -178,12 +185,16 @@ def open_gates(
     check_choice("rule", rule, HARDEN_RULES)
     expect((k is None) == (rule != "topk"), "k", "a number of heads, for the rule 'topk' and only for it", k)
     if rule == "topk":
-        check_integer("k", k, minimum=0, maximum=len(log_a))
-        order = torch.argsort(log_a, descending=True, stable=True)
-        return torch.zeros(len(log_a), dtype=torch.bool).index_fill(0, order[:k].cpu(), True).to(log_a.device)
+        check_integer("k", k, minimum=0, maximum=len(log_alpha))
+        order = torch.argsort(log_alpha, descending=True, stable=True)
+        return (
+            torch.zeros(len(log_alpha), dtype=torch.bool)
+            .index_fill(0, order[:k].cpu(), True)
+            .to(log_alpha.device)
+        )
     form = gates or HardConcrete(1)
-    copy = HardConcrete(len(log_a), form.beta, form.gamma, form.zeta)
-    copy.log_a = nn.Parameter(log_a.detach().clone())
+    copy = HardConcrete(len(log_alpha), form.beta, form.gamma, form.zeta)
+    copy.log_alpha = nn.Parameter(log_alpha.detach().clone())
     return copy.p_one() > copy.p_zero() if rule == "majority" else copy.eval_gate() > 0
 
 # %% ../../nbs/heads/14_gates.ipynb #5c1e1a37
@@ -199,8 +210,8 @@ class _Hardening(_GateNumbers):
         if undecided := self.undecided():
             text = f"{undecided} of {len(self.heads())} gates lie between 0.05 and 0.95. Train longer, "
             warnings.warn(f"{text}or raise the price of a head.", NotConverged, stacklevel=2)
-        log_a = torch.cat([self._of(site).log_a for site in self.sites]).detach()
-        decided = open_gates(log_a, rule, k, self._of(self.sites[0]))
+        log_alpha = torch.cat([self._of(site).log_alpha for site in self.sites]).detach()
+        decided = open_gates(log_alpha, rule, k, self._of(self.sites[0]))
         parts = decided.split([len(site.alive) for site in self.sites])
         self.fixed = {(s.kind, s.layer): part for s, part in zip(self.sites, parts, strict=True)}
         return [head for head, is_open in zip(self.heads(), decided.tolist(), strict=True) if not is_open]
@@ -253,7 +264,7 @@ class GateSet(_Hardening):
 def attach_gates(
     view: HeadView,  # the heads of a model
     kinds: Iterable[str] = ("enc",),  # kinds of attention that get gates: "enc", "dec", "cross"
-    **options: Any,  # beta, gamma, zeta, init_log_a, generator; see `HardConcrete`
+    **options: Any,  # beta, gamma, zeta, init_log_alpha, generator; see `HardConcrete`
 ) -> GateSet:  # the gates; `detach()` takes them off
     "Put a gate on every head of the given kinds that is left."
     return GateSet(view, kinds, **options)
@@ -314,13 +325,15 @@ class GateTraining:
     closed: tuple[HeadId, ...]  # heads whose gate is closed: give them to `prune_heads`
     undecided: int  # gates between 0.05 and 0.95 when they were made constant
     rule: str  # how gates became decisions
-    log_a: pd.Series  # parameters of the gates by head
+    log_alpha: pd.Series  # parameters of the gates by head
     history: pd.DataFrame = field(default_factory=pd.DataFrame)  # step, loss, heads open in expectation
 
     def to_frame(self) -> pd.DataFrame:
         "Tabulate the heads with their decision."
         kept = set(self.kept)
-        return self.log_a.to_frame("log_a").assign(kept=[HeadId(*head) in kept for head in self.log_a.index])
+        return self.log_alpha.to_frame("log_alpha").assign(
+            kept=[HeadId(*head) in kept for head in self.log_alpha.index]
+        )
 
     def __repr__(self) -> str:
         layers: dict[str, int] = {}
@@ -426,7 +439,7 @@ def _decide(gates: GateSet, rule: str, k: int | None, history: pd.DataFrame) -> 
             warnings.simplefilter("ignore", NotConverged)
         closed = gates.harden(rule, k)
     kept = tuple(head for head in gates.heads() if head not in set(closed))
-    return GateTraining(kept, tuple(closed), undecided, rule, gates.to_frame()["log_a"], history)
+    return GateTraining(kept, tuple(closed), undecided, rule, gates.to_frame()["log_alpha"], history)
 
 # %% ../../nbs/heads/14_gates.ipynb #2708e99b
 @dataclass(frozen=True, eq=False)

@@ -72,7 +72,7 @@ def taylor(
     loss: Callable[[nn.Module, Any], Tensor],  # (model, batch) -> one loss an example, `(B,)`
     reduce: str = "token_abs",  # one of `REDUCTIONS`
     layer_norm: str | None = None,  # "l2": divide each layer by its length, as Michel et al.; None
-) -> Tensor:  # `(n_sites, H)`, mean over examples; NaN for heads that were removed
+) -> Tensor:  # `(layers, heads)`, mean over examples; NaN for heads that were removed
     "Measure the first-order effect of removing a head (Michel et al. 2019, equation 2)."
     check_choice("reduce", reduce, REDUCTIONS)
     check_choice("layer_norm", layer_norm, ("l2", None))
@@ -86,7 +86,7 @@ def taylor(
             for site, context, gradient in zip(kept, kept.values(), gradients, strict=True):
                 if gradient is None:
                     continue
-                product = (context * gradient).detach().double().sum(-1).cpu()  # (B, T, H)
+                product = (context * gradient).detach().double().sum(-1).cpu()  # (B, T, heads)
                 where = view.site(*site)
                 total[view.row(where), where.alive] += _absolute(product, reduce)
     expect(examples > 0, "loader", "at least one batch", "got none")
@@ -96,7 +96,7 @@ def taylor(
     return _without_removed(view, total)
 
 
-def _absolute(product: Tensor, reduce: str) -> Tensor:  # (B, T, H) -> (H,)
+def _absolute(product: Tensor, reduce: str) -> Tensor:  # (B, T, heads) -> (heads,)
     "Add up with absolute values taken per token, per example or per batch."
     if reduce == "token_abs":
         return product.abs().sum((0, 1))
@@ -112,7 +112,7 @@ def _without_removed(view: HeadView, table: Tensor) -> Tensor:
 
 # %% ../../nbs/heads/12_importance.ipynb #8ccbf4bf
 def _mean_contexts(view: HeadView, batches: list[Any]) -> dict[tuple[str, int], Tensor]:
-    "Mean context of every head over all tokens of `batches`, `(H, dh)` a layer."
+    "Mean context of every head over all tokens of `batches`, `(heads, dh)` a layer."
     total: dict[tuple[str, int], Tensor] = {}
     count: dict[tuple[str, int], int] = {}
 
@@ -151,7 +151,7 @@ def ablation(
     loss: Callable[[nn.Module, Any], Tensor],  # (model, batch) -> one loss an example, `(B,)`
     mode: str = "zero",  # what a head carries instead: "zero" or its "mean" over the data
     inputs: Callable[[Any], Any] | None = None,  # from a batch to what the model is called with, for "mean"
-) -> Tensor:  # `(n_sites, H)` rise of the mean loss; NaN for heads that were removed
+) -> Tensor:  # `(layers, heads)` rise of the mean loss; NaN for heads that were removed
     "Measure how much the loss rises without each head."
     check_choice("mode", mode, ("zero", "mean"))
     batches, table = list(loader), view.table()
@@ -222,7 +222,7 @@ def _normalised(x: Tensor, shape: Any, weight: Tensor | None, bias: Tensor | Non
     return y if bias is None else y + bias
 
 
-_ACTIVATIONS = {F.relu, F.gelu, F.silu, torch.relu, torch.tanh, torch.sigmoid, torch.nn.functional.tanh}
+_ACTIVATIONS = {F.relu, F.gelu, F.silu, torch.relu, torch.tanh, torch.sigmoid, F.tanh}
 _ACTIVATIONS |= {Tensor.relu, Tensor.tanh, torch._C._nn.gelu, torch._C._nn.silu}
 
 
@@ -289,7 +289,7 @@ def _scores(output: Any) -> Tensor:
 class Relevance:
     "Relevance of the heads, and how much of it was lost on the way."
 
-    importance: Tensor  # `(n_sites, H)` mean over predictions; NaN for heads that were removed
+    importance: Tensor  # `(layers, heads)` mean over predictions; NaN for heads that were removed
     rule: str  # how relevance was handed down
     score: float  # mean of the explained numbers
     arrived: float  # mean of the relevance that arrived at embedded inputs; NaN if there are none
@@ -306,7 +306,7 @@ class Relevance:
 
 
 def _relevance_of(score: Tensor, kept: dict, inputs: list[Tensor]) -> tuple[dict[Any, Tensor], float]:
-    "Relevance a head and example, `(B, H)` a layer, and the sum that arrives at the inputs."
+    "Relevance a head and example, `(B, heads)` a layer, and the sum that arrives at the inputs."
     tensors = [*kept.values(), *inputs]
     gradients = torch.autograd.grad(score, tensors, retain_graph=True, allow_unused=True)
     products = {
@@ -318,7 +318,7 @@ def _relevance_of(score: Tensor, kept: dict, inputs: list[Tensor]) -> tuple[dict
     return products, sum(float((x * g).detach().double().sum()) for x, g in pairs if g is not None)
 
 
-def _normalise(relevance: Tensor, how: str | None) -> Tensor:  # (B, H)
+def _normalise(relevance: Tensor, how: str | None) -> Tensor:  # (B, heads)
     if how is None:
         return relevance
     r = relevance.abs() if how == "abs" else relevance
@@ -399,7 +399,7 @@ def fisher_importance(
     *,
     output: Callable[[Any], Tensor] | None = None,  # from the model's output to logits
     **options: Any,  # for `fisher`, such as kind="true" and loss="cross_entropy"
-) -> Tensor:  # `(n_sites, H)`; NaN for heads that were removed
+) -> Tensor:  # `(layers, heads)`; NaN for heads that were removed
     "Measure the Fisher information of a gate on each head."
     gated = GatedModel(view, output)
     with _evaluating(view):
@@ -413,7 +413,7 @@ def fisher_importance(
 
 # %% ../../nbs/heads/12_importance.ipynb #1213cccc
 def agreement(
-    tables: Mapping[str, Tensor],  # importance by measure, each `(n_sites, H)`
+    tables: Mapping[str, Tensor],  # importance by measure, each `(layers, heads)`
     draws: int = 500,  # redrawn samples of heads
     seed: int = 0,  # of these draws
 ) -> pd.DataFrame:  # a row a pair of measures: Spearman's rho and its 95 % interval
@@ -440,7 +440,7 @@ def _rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
 
 def least_important(
     view: HeadView,  # the heads of a model
-    importance: Tensor,  # `(n_sites, H)`
+    importance: Tensor,  # `(layers, heads)`
     count: int,  # heads wanted
 ) -> list[HeadId]:  # for `masked` or `prune_heads`
     "Return the `count` heads of least importance, the least first; among equals the earlier."

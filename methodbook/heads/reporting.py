@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import importlib.util
-import os
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from ..core.errors import MethodbookError, MissingData, expect
+from ..core.files import read_file
 from ..core.plot import COLOURS, Report, figure_png
 from ..core.runs import save_result
 from .attention import HeadId, HeadView, TokenMask, capture
@@ -82,6 +83,11 @@ def sentence_vectors(
     return nn.functional.normalize(mean, dim=1)
 
 # %% ../../nbs/heads/18_reporting.ipynb #9c2076ab
+def _parsed(sentence: Parsed | str) -> Parsed:
+    "A sentence with its words; one given as text has no tree."
+    return sentence if isinstance(sentence, Parsed) else Parsed(tuple(sentence.split()), ())
+
+
 def roles_of_encoder(
     view: HeadView,  # the heads of a model
     tokenizer: Any,  # its tokenizer
@@ -89,7 +95,7 @@ def roles_of_encoder(
     batch: int = 16,  # sentences at a time
 ) -> HeadRoles:
     "Read the roles of all heads on `sentences`, special tokens left out."
-    parsed = [each if isinstance(each, Parsed) else Parsed(tuple(each.split()), ()) for each in sentences]
+    parsed = [_parsed(each) for each in sentences]
     expect(parsed, "sentences", "at least one sentence", "got none")
     return head_roles(view, parsed_batches(tokenizer, parsed, batch), mask=TokenMask(exclude_ids=tokenizer))
 
@@ -101,7 +107,7 @@ def sentence_attention(
     head: HeadId,  # which head
 ) -> tuple[list[str], np.ndarray]:  # W words, and `(W, W)` weights between them
     "Read the attention of one head between the words of one sentence."
-    parsed = sentence if isinstance(sentence, Parsed) else Parsed(tuple(sentence.split()), ())
+    parsed = _parsed(sentence)
     batch = next(iter(parsed_batches(tokenizer, [parsed], 1)))
     with view.inference(), capture(view) as seen:
         view(batch.inputs)
@@ -181,12 +187,12 @@ def relevance_of_encoder(
         mean = output.last_hidden_state.mean(1)
         return (mean * mean.detach()).sum(1)
 
-    batches = [batch.inputs for batch in parsed_batches(tokenizer, sentences, 8)]
+    batches = [batch.inputs for batch in parsed_batches(tokenizer, sentences, 1)]  # so no padding is averaged
     return lrp(view, batches, score=score, rule=rule)
 
 
 def plot_importance(
-    importance: Tensor,  # `(n_sites, H)`, rows that sum to one
+    importance: Tensor,  # `(layers, heads)`, rows that sum to one
     labels: Sequence[str],  # names of the layers
     ax: plt.Axes | None = None,  # where to draw; None for a new figure
 ) -> plt.Axes:
@@ -210,8 +216,7 @@ def report(
     title: str = "Attention heads",  # heading of the page
 ) -> Report:  # write it with `.write(path)`
     "Write a page about the heads of `model`: roles, relevance and the attention of one sentence."
-    sentences = read_conllu() if sentences is None else list(sentences)
-    parsed = [each if isinstance(each, Parsed) else Parsed(tuple(each.split()), ()) for each in sentences]
+    parsed = [_parsed(each) for each in (read_conllu() if sentences is None else sentences)]
     view = HeadView(model)
     roles = roles_of_encoder(view, tokenizer, parsed)
     relevance = relevance_of_encoder(view, tokenizer, parsed[:16])
@@ -245,19 +250,15 @@ def _add_figure(page: Report, ax: plt.Axes, caption: str) -> None:
 
 # %% ../../nbs/heads/18_reporting.ipynb #9b722de5
 def read_banking(
-    folder: str | Path | None = None,  # holds train.csv and test.csv; below METHODBOOK_DATA if None
     kinds: int = 20,  # kinds of query, the first in the alphabet
+    *,
+    download: bool = True,  # whether the public address may be asked when no copy is here
 ) -> dict[str, dict[str, list[str]]]:  # "train" and "test" -> kind -> queries
-    "Read queries to a bank; raise `MissingData` that says where they are expected."
-    home = Path(folder or Path(os.environ.get("METHODBOOK_DATA", "data")) / "banking77")
+    "Read queries to a bank; raise `MissingData` that says how to get them."
     found: dict[str, dict[str, list[str]]] = {}
     for part in ("train", "test"):
-        path = home / f"{part}.csv"
-        if not path.is_file():
-            fix = f"Set METHODBOOK_DATA to the folder that holds banking77/{part}.csv."
-            raise MissingData(f"the bank queries are not on this machine: no file {path}. {fix}")
-        with open(path, encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
+        content = read_file(f"banking77/{part}.csv", download=download).decode()
+        rows = list(csv.DictReader(io.StringIO(content, newline="")))
         names = sorted({row["category"] for row in rows})[:kinds]
         found[part] = {name: [row["text"] for row in rows if row["category"] == name] for name in names}
     return found

@@ -19,6 +19,7 @@ import torch
 from matplotlib.patches import Patch, Rectangle
 from torch import Tensor
 
+from ..core.claims import data_folder
 from methodbook.core.errors import (
     MethodbookError,
     MissingData,
@@ -26,6 +27,7 @@ from methodbook.core.errors import (
     check_integer,
     check_positive,
 )
+from ..core.files import FILES, read_file
 from ..core.parallel import sum_over_processes
 from ..core.plot import COLOURS
 from ..core.runs import progress
@@ -58,8 +60,8 @@ class _Seen:
     alive: list[int]  # original numbers of the heads in `weights`
     causal: bool  # whether later keys cannot be seen
     cross: bool  # whether queries and keys are different sentences
-    weights: Tensor  # `(B, H, T, S)`, zero for keys that do not count
-    best: Tensor  # `(B, H, T)` key of the largest weight
+    weights: Tensor  # `(B, heads, T, S)`, zero for keys that do not count
+    best: Tensor  # `(B, heads, T)` key of the largest weight
     queries: Tensor  # `(B, T)` bool, queries that count
     keys: Tensor  # `(B, S)` bool, keys that count
     ids: Tensor | None  # `(B, S)` token ids
@@ -102,7 +104,7 @@ def _ratio(total: Tensor, count: Tensor, what: str) -> Tensor:
     return torch.where(count > 0, total / count.clamp(min=1), torch.nan)
 
 
-def _by_head(values: Tensor) -> Tensor:  # (B, H, T) bool or float -> (H,) float64 on the CPU
+def _by_head(values: Tensor) -> Tensor:  # (B, heads, T) bool or float -> (heads,) float64 on the CPU
     return values.double().sum((0, 2)).cpu()
 
 # %% ../../nbs/heads/13_roles.ipynb #955a89de
@@ -123,7 +125,7 @@ def confidence(
     view: HeadView,  # the heads of a model
     loader: Iterable[Any],  # batches that the model is called with
     mask: TokenMask | None = None,  # which tokens count
-) -> Tensor:  # `(n_sites, H)`, NaN for heads that were removed
+) -> Tensor:  # `(layers, heads)`, NaN for heads that were removed
     "Measure how much weight a head puts on its favourite key, on average over queries (section 4)."
     reading = _Confidence(view)
     _read(view, loader, mask, [reading])
@@ -159,9 +161,9 @@ class _Positional:
 class Positional:
     "Which offset each head prefers, and how often it takes it."
 
-    offset: Tensor  # `(n_sites, H)` the commonest relative position of the largest weight
-    rate: Tensor  # `(n_sites, H)` share of queries where it is taken
-    is_positional: Tensor  # `(n_sites, H)` whether that share reaches the threshold
+    offset: Tensor  # `(layers, heads)` the commonest relative position of the largest weight
+    rate: Tensor  # `(layers, heads)` share of queries where it is taken
+    is_positional: Tensor  # `(layers, heads)` whether that share reaches the threshold
 
 # %% ../../nbs/heads/13_roles.ipynb #258c10a0
 def positional(
@@ -182,9 +184,9 @@ def positional(
 
 # %% ../../nbs/heads/13_roles.ipynb #f3b7d3cf
 def merge_words(
-    weights: Tensor,  # `(B, H, T, T)` between pieces
+    weights: Tensor,  # `(B, heads, T, T)` between pieces
     word_ids: Sequence[Sequence[int | None]],  # the word of each piece; None for no word
-) -> Tensor:  # `(B, H, W, W)` between words; pieces of no word are left out
+) -> Tensor:  # `(B, heads, W, W)` between words; pieces of no word are left out
     "Turn weights between pieces into weights between words: sum over keys, mean over queries."
     words = 1 + max((word for row in word_ids for word in row if word is not None), default=-1)
     member = torch.zeros(len(word_ids), words, weights.shape[-1], dtype=weights.dtype, device=weights.device)
@@ -260,9 +262,9 @@ class Syntactic:
     "How well each head finds the partners of arcs."
 
     relations: tuple[str, ...]  # R kinds of arc
-    accuracy: Tensor  # `(R, 2, n_sites, H)`: relation, direction (see `DIRECTIONS`), layer, head
+    accuracy: Tensor  # `(R, 2, layers, heads)`: relation, direction (see `DIRECTIONS`), layer, head
     baseline: Tensor  # `(R)` share of arcs at the most frequent relative position
-    is_syntactic: Tensor  # `(R, 2, n_sites, H)` whether the accuracy is better by the margin
+    is_syntactic: Tensor  # `(R, 2, layers, heads)` whether the accuracy is better by the margin
     n_arcs: Tensor  # `(R)` arcs looked at
 
     def best(self) -> pd.DataFrame:
@@ -342,9 +344,9 @@ class Rare:
     "How often each head looks at the rarest tokens of a sentence."
 
     n_rarest: tuple[int, ...]  # n numbers: one of how many rarest tokens
-    rate: Tensor  # `(n, n_sites, H)` share of queries whose largest weight falls on one of them
-    chance: Tensor  # `(n, n_sites, H)` the same for a head that looks anywhere
-    is_rare: Tensor  # `(n_sites, H)` whether the first rate reaches the threshold and twice its chance
+    rate: Tensor  # `(n, layers, heads)` share of queries whose largest weight falls on one of them
+    chance: Tensor  # `(n, layers, heads)` the same for a head that looks anywhere
+    is_rare: Tensor  # `(layers, heads)` whether the first rate reaches the threshold and twice its chance
     n_sentences: int  # sentences that qualified
 
 
@@ -372,8 +374,20 @@ class Parsed:
     arcs: tuple[tuple[str, int, int], ...]  # relation, word of the head, word of the dependent, from 0
 
 
+def _conllu_text(source: str | Path | None, download: bool) -> str:
+    "The text of a file, of a data set of `core.files`, or of the package's own sentences."
+    if source in FILES:
+        return read_file(source, download=download).decode()
+    path = data_folder() / "heads" / "sentences.conllu" if source is None else Path(source)
+    if not path.is_file():
+        raise MissingData(f"no file {path}: give a CoNLL-U file, or None for the package's own sentences.")
+    return path.read_text(encoding="utf-8")
+
+
 def read_conllu(
-    path: str | Path | None = None,  # a CoNLL-U file; the sentences of the package if None
+    source: str | Path | None = None,  # a CoNLL-U file, or "ud_english_ewt/test"; None: the package's own
+    *,
+    download: bool = True,  # whether a public address may be asked when no copy is here
 ) -> list[Parsed]:
     """Read sentences with trees.
 
@@ -384,16 +398,9 @@ def read_conllu(
     except ImportError as error:
         text = "reading trees needs conllu, which is not installed: pip install 'methodbook[heads]'"
         raise MethodbookError(text) from error
-    if path is None:
-        from methodbook.core.claims import data_folder
-
-        path = data_folder() / "heads" / "sentences.conllu"
-    if not Path(path).is_file():
-        raise MissingData(f"no file {path}: give a CoNLL-U file, or None for the package's own sentences.")
-    sentences = []
-    for tree in conllu.parse(Path(path).read_text(encoding="utf-8")):
+    sentences, name = [], {"obj": "dobj"}
+    for tree in conllu.parse(_conllu_text(source, download)):
         tokens = [token for token in tree if isinstance(token["id"], int)]  # no ranges, no empty words
-        name = {"obj": "dobj"}
         arcs = [
             (name.get(token["deprel"], token["deprel"]), token["head"] - 1, token["id"] - 1)
             for token in tokens

@@ -191,11 +191,8 @@ def _touched(view: HeadView, sites: Iterable[AttentionSite]) -> list[nn.Module]:
     modules = [module for module in view.model.modules() if isinstance(module, nn.TransformerEncoder)]
     for site in sites:
         modules += [site.module, site.output, *site.projections.values()]
-        modules += [
-            site.module._modules[name]
-            for name in ("relative_attention_bias",)
-            if name in site.module._modules
-        ]
+        bias = site.module._modules.get("relative_attention_bias")
+        modules += [] if bias is None else [bias]
     return modules
 
 # %% ../../nbs/heads/15_surgery.ipynb #9ff5bd4c
@@ -207,8 +204,8 @@ def flops_per_token(
     check_integer("length", length, minimum=1)
     total = 0
     for module in view.model.modules():
-        for name in ("weight",) if type(module).__name__ == "Conv1D" or isinstance(module, nn.Linear) else ():
-            total += 2 * getattr(module, name).numel()
+        if type(module).__name__ == "Conv1D" or isinstance(module, nn.Linear):
+            total += 2 * module.weight.numel()
         for name in ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"):
             weight = module._parameters.get(name)
             total += 0 if weight is None else 2 * weight.numel()
@@ -424,7 +421,7 @@ def iterative_prune(
     view: HeadView,  # the heads of a model; the model is changed
     score: Callable[
         [HeadView], Tensor
-    ],  # importance of every head `[n_sites, H]`, computed anew at each step
+    ],  # importance of every head `[layers, heads]`, computed anew at each step
     fraction: float = 0.1,  # share of the original heads to remove in a step
     *,
     min_per_layer: int = 0,  # heads that each layer keeps

@@ -5,11 +5,9 @@
 # %% ../../nbs/heads/16_translation.ipynb #848ec912
 from __future__ import annotations
 
-import gzip
 import io
 import math
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,20 +19,20 @@ from torch import Tensor, nn
 
 from methodbook.core.errors import (
     MethodbookError,
-    MissingData,
     check_choice,
     check_integer,
     check_positive,
     check_same_length,
     expect,
 )
+from ..core.files import read_file
 from ..core.runs import Run
 
 # %% auto #0
 __all__ = ['PAD', 'UNKNOWN', 'BEGIN', 'END', 'Attention', 'EncoderLayer', 'DecoderLayer', 'Transformer', 'train_pieces',
-           'pad_tokens', 'Corpus', 'make_corpus', 'read_tatoeba', 'Schedule', 'batches', 'batch_tensors', 'token_loss',
-           'train_translation', 'translate', 'score_translations', 'sentence_statistics', 'bleu_of', 'paired_bootstrap',
-           'invented_pairs']
+           'pad_tokens', 'Corpus', 'make_corpus', 'read_tatoeba', 'Schedule', 'batches', 'batch_tensors',
+           'batch_stream', 'token_loss', 'train_translation', 'translate', 'score_translations', 'sentence_statistics',
+           'bleu_of', 'paired_bootstrap', 'invented_pairs']
 
 # %% ../../nbs/heads/16_translation.ipynb #efd4b4c1
 class Attention(nn.Module):
@@ -43,20 +41,20 @@ class Attention(nn.Module):
     def __init__(
         self,
         width: int,  # size of the model, d
-        heads: int,  # number of heads, H; divides `width`
+        heads: int,  # number of heads; divides `width`
     ):
         super().__init__()
         expect(width % heads == 0, "heads", f"a divisor of the width {width}", heads)
         self.num_heads, self.head_dim = heads, width // heads
         self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(width, width) for _ in range(4))
 
-    def _split(self, x: Tensor) -> Tensor:  # (B, T, H d_h) -> (B, H, T, d_h)
+    def _split(self, x: Tensor) -> Tensor:  # (B, T, heads d_h) -> (B, heads, T, d_h)
         return x.reshape(*x.shape[:2], x.shape[2] // self.head_dim, self.head_dim).transpose(1, 2)
 
     def project(
         self,
         source: Tensor,  # what is attended to, `(B, S, d)`
-    ) -> tuple[Tensor, Tensor]:  # keys and values, `(B, H, S, d_h)`
+    ) -> tuple[Tensor, Tensor]:  # keys and values, `(B, heads, S, d_h)`
         "Return keys and values of `source`."
         return self._split(self.k_proj(source)), self._split(self.v_proj(source))
 
@@ -64,7 +62,7 @@ class Attention(nn.Module):
         self,
         x: Tensor,  # what attends, `(B, T, d)`
         source: Tensor | None = None,  # what is attended to, `(B, S, d)`; `x` itself if None
-        mask: Tensor | None = None,  # True where a key may be seen, broadcastable to `(B, H, T, S)`
+        mask: Tensor | None = None,  # True where a key may be seen, broadcastable to `(B, heads, T, S)`
         causal: bool = False,  # whether position t sees no later one
         past: tuple[Tensor, Tensor] | None = None,  # keys and values that are known already
     ) -> Tensor:  # `(B, T, d)`
@@ -298,25 +296,18 @@ def make_corpus(
     return Corpus(pairs, *pieces, tokens)
 
 # %% ../../nbs/heads/16_translation.ipynb #573a5ad6
-_TATOEBA = "tatoeba_deu_eng"
-
-
 def read_tatoeba(
-    folder: str | Path | None = None,  # folder with train, dev and test.tsv.gz; below METHODBOOK_DATA if None
     size: int = 4000,  # pieces of each language
+    *,
+    download: bool = True,  # whether the public address may be asked when no copy is here
 ) -> Corpus:  # English to German
     """Read the Tatoeba pairs, English to German.
 
-    Raises `MissingData` that says where they are expected.
+    Raises `MissingData` that says how to get them.
     """
-    home = Path(folder or Path(os.environ.get("METHODBOOK_DATA", "data")) / _TATOEBA)
     pairs = {}
     for part in ("train", "dev", "test"):
-        path = home / f"{part}.tsv.gz"
-        if not path.is_file():
-            fix = f"Set METHODBOOK_DATA to the folder that holds {_TATOEBA}/train.tsv.gz, dev and test."
-            raise MissingData(f"the translation pairs are not on this machine: no file {path}. {fix}")
-        lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+        lines = read_file(f"tatoeba_deu_eng/{part}", download=download).decode().splitlines()
         pairs[part] = [tuple(line.split("\t")) for line in lines]
     return make_corpus(pairs, size)
 
@@ -367,6 +358,24 @@ def batch_tensors(
     shifted = torch.cat([torch.full((len(target), 1), BEGIN), target[:, :-1]], 1)
     return source, shifted, target
 
+# %% ../../nbs/heads/16_translation.ipynb #1a79a159
+def batch_stream(
+    tokens: Sequence[tuple[Sequence[int], Sequence[int]]],  # source and target ids of each pair
+    size: int,  # sentences in a batch
+    seed: int,  # decides the order of every epoch
+) -> Callable[[int], tuple[Tensor, Tensor, Tensor]]:  # from the number of a step to its tensors
+    "Return the function that gives each step its batch; every epoch is shuffled anew."
+    total, order = -(-len(tokens) // size), {}
+
+    def draw(step: int) -> tuple[Tensor, Tensor, Tensor]:
+        epoch = step // total
+        if epoch not in order:
+            order.clear()
+            order[epoch] = batches(tokens, size, (seed, epoch))
+        return batch_tensors(tokens, order[epoch][step % total])
+
+    return draw
+
 # %% ../../nbs/heads/16_translation.ipynb #5ee26b1d
 def token_loss(
     logits: Tensor,  # `(B, T, V)`
@@ -392,18 +401,14 @@ def train_translation(
     every: int = 100,  # steps between checkpoints
 ) -> nn.Module:  # the model
     "Train `model` by `schedule`, with checkpoints in `folder`."
-    tokens, total = corpus.tokens["train"], -(-len(corpus.tokens["train"]) // schedule.batch)
+    total = -(-len(corpus.tokens["train"]) // schedule.batch)
+    draw = batch_stream(corpus.tokens["train"], schedule.batch, seed)
     options = {"lr": 1.0, "betas": schedule.betas, "eps": 1e-9, "fused": True}
     optimiser = torch.optim.Adam(parameters or list(model.parameters()), **options)
     scales = [group.get("scale", 1.0) for group in optimiser.param_groups]
-    order: dict[int, list[np.ndarray]] = {}
 
     def step(state: dict[str, Any], index: int) -> tuple[dict[str, Any], dict[str, float] | None]:
-        epoch = index // total
-        if epoch not in order:
-            order.clear()
-            order[epoch] = batches(tokens, schedule.batch, (seed, epoch))
-        source, shifted, target = batch_tensors(tokens, order[epoch][index % total])
+        source, shifted, target = draw(index)
         for group, scale in zip(optimiser.param_groups, scales, strict=True):
             group["lr"] = scale * schedule.at(index)
         model.train()

@@ -24,8 +24,7 @@ from methodbook.heads.translation import (
     Corpus,
     Schedule,
     Transformer,
-    batch_tensors,
-    batches,
+    batch_stream,
     paired_bootstrap,
     score_translations,
     sentence_statistics,
@@ -108,14 +107,7 @@ def _train_gated(
     "A pruned model and the heads that it lost; they are cut out before it is measured."
     model, tokens = plan.model(corpus, seed), corpus.tokens["train"]
     model.load_state_dict(_base_state(work, seed))
-    total, order = -(-len(tokens) // plan.batch), {}
-
-    def draw(index: int) -> tuple[Tensor, Tensor, Tensor]:
-        epoch = index // total
-        if epoch not in order:
-            order.clear()
-            order[epoch] = batches(tokens, plan.batch, (seed, epoch))
-        return batch_tensors(tokens, order[epoch][index % total])
+    total, draw = -(-len(tokens) // plan.batch), batch_stream(tokens, plan.batch, seed)
 
     def loss(model: nn.Module, batch: tuple[Tensor, Tensor, Tensor]) -> Tensor:
         return token_loss(model(*batch[:2]), batch[2], 0.1)

@@ -186,7 +186,9 @@ def reach_cost(
 REACH_FEATURES = RLFeatures({"state": 4, "action": 2, "goal": 2})  # states detached, actions attached
 
 # %% ../../nbs/ml3/35_control.ipynb #690b86b6
-class _GoalControlParts:
+class _ScoredInTheWorld:
+    "What a rollout of a policy is worth: its task loss, and the distance that is left."
+
     def task_loss(self, params: Params, batch: TaskBatch) -> Tensor:
         "Return the task loss of each task, `(T,)`, differentiable through the world."
         states = self.rollout(params, batch.x).states
@@ -201,7 +203,7 @@ class _GoalControlParts:
 
 # %% ../../nbs/ml3/35_control.ipynb #398006d6
 @dataclass(frozen=True, eq=False)
-class GoalControl(_GoalControlParts):
+class GoalControl(_ScoredInTheWorld):
     "A policy in a world, with its learned loss and its task loss."
 
     env: DifferentiableEnv  # the world, or a model of it
@@ -312,7 +314,9 @@ def _sweep(
     return steps, gains
 
 # %% ../../nbs/ml3/35_control.ipynb #8e509818
-class _Paths:
+class _PathsAndDerivatives:
+    "Trajectories under a feedback law, and the derivatives of world and cost along one."
+
     env: DifferentiableEnv
     umax: float | None
 
@@ -342,7 +346,9 @@ class _Paths:
         return a.numpy(), b.numpy(), stage, tuple(each.numpy() for each in end)
 
 # %% ../../nbs/ml3/35_control.ipynb #14838da5
-class _Improvement(_Paths):
+class _SweepAndFollow(_PathsAndDerivatives):
+    "The iterations of iLQR: a sweep, a line search, and the damping between them."
+
     def _improve(self, x: Tensor, u: Tensor, gains: Tensor, cost: float) -> ILQRResult:
         "Sweep backwards and follow forwards until nothing more is gained."
         shares, damping, costs = 0.5 ** torch.arange(12.0).double(), 0.0, [cost]
@@ -364,7 +370,7 @@ class _Improvement(_Paths):
         return ILQRResult(x.numpy(), u.numpy(), gains.numpy(), costs[-1], tuple(costs))
 
 # %% ../../nbs/ml3/35_control.ipynb #1988cc8f
-class ILQR(_Improvement):
+class ILQR(_SweepAndFollow):
     "Trajectory optimisation by the iterative linear-quadratic regulator with limits on actions."
 
     def __init__(

@@ -41,7 +41,9 @@ def _make(env_id: str, settings: dict[str, Any]) -> Any:
         raise GymError(f"{env_id} cannot be made: {error}") from error
 
 # %% ../../nbs/ml3/35b_dynamics.ipynb #ac711e4c
-class _GymAdapterParts:
+class _ActingInCopies:
+    "Rollouts in several copies of an environment, as plain numbers."
+
     def _see(self, env: Any, observation: np.ndarray) -> Tensor:
         seen = observation if self._state is None else self._state(env, observation)
         return torch.as_tensor(np.asarray(seen, dtype=np.float32))
@@ -78,7 +80,7 @@ class _GymAdapterParts:
             env.close()
 
 # %% ../../nbs/ml3/35b_dynamics.ipynb #be98d690
-class GymAdapter(_GymAdapterParts):
+class GymAdapter(_ActingInCopies):
     "Copies of a gymnasium environment that act and tell, without gradients."
 
     def __init__(
@@ -108,7 +110,9 @@ def reacher_state(env: Any, observation: np.ndarray) -> np.ndarray:  # `(4,)`
     return np.concatenate([data.qpos[:2], data.qvel[:2]])
 
 # %% ../../nbs/ml3/35b_dynamics.ipynb #0155e7dc
-class _Predicting(DifferentiableEnv):
+class _EnsembleSteps(DifferentiableEnv):
+    "The step of each member, their mean, and their disagreement."
+
     def _predict(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         "Standardised mean and log variance of the change, `(E, N, ds)`."
         out = self._forward(self.params, inputs)
@@ -138,7 +142,9 @@ class _Predicting(DifferentiableEnv):
         return self._first.expand(*shape, self.state_dim)
 
 # %% ../../nbs/ml3/35b_dynamics.ipynb #1660d6a1
-class _Fitting(_Predicting):
+class _EnsembleFit(_EnsembleSteps):
+    "Standardised data, and the training of all members at once."
+
     def _standardise(self, path: Trajectory) -> tuple[Tensor, Tensor]:
         "Inputs and changes of state, standardised; keeps the units."
         s = path.states[..., :-1, :].reshape(-1, self.state_dim)
@@ -170,7 +176,7 @@ class _Fitting(_Predicting):
         return history
 
 # %% ../../nbs/ml3/35b_dynamics.ipynb #7bfbde9e
-class LearnedDynamics(_Fitting):
+class LearnedDynamics(_EnsembleFit):
     "An ensemble of networks that predict the change of a state."
 
     def __init__(

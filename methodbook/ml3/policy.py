@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -88,7 +88,9 @@ POLICY_FEATURES = RLFeatures(  # what a learned loss sees without a model
 )
 
 # %% ../../nbs/ml3/36_policy.ipynb #d748413e
-class _ModelFreeControlParts:
+class _ScoredByRollouts:
+    "What fresh rollouts say of a policy: the surrogate of its return, and the return."
+
     def task_loss(self, params: Params, batch: TaskBatch) -> Tensor:
         "Return the policy-gradient surrogate on fresh rollouts, `(T,)`; its gradient counts, not its value."
         path = self.sample(params, batch.x)
@@ -101,7 +103,7 @@ class _ModelFreeControlParts:
 
 # %% ../../nbs/ml3/36_policy.ipynb #e5580186
 @dataclass(frozen=True, eq=False)
-class ModelFreeControl(_ModelFreeControlParts):
+class ModelFreeControl(_ScoredByRollouts):
     "A Gaussian policy in a world that is only sampled, never differentiated."
 
     env: DifferentiableEnv  # the world
@@ -186,19 +188,18 @@ def ppo_returns(
         raise MethodbookError("PPO needs stable-baselines3: pip install 'methodbook[ml3]'") from error
     from stable_baselines3.common.callbacks import BaseCallback
 
-    class Watch(BaseCallback):
-        seen: ClassVar[list[float]] = []
+    seen: list[float] = []
 
+    class Watch(BaseCallback):
         def _on_step(self) -> bool:
             return True
 
         def _on_rollout_end(self) -> None:
             rewards = self.model.rollout_buffer.rewards.reshape(-1, horizon, rollouts)
-            self.seen.append(float(rewards.sum(1).mean()))
+            seen.append(float(rewards.sum(1).mean()))
 
     worlds = DummyVecEnv([_goal_world(env, goal, horizon)] * rollouts)
     shared = {"n_steps": horizon, "batch_size": horizon * rollouts // 4, "seed": seed, "device": "cpu"}
-    model, watch = PPO("MlpPolicy", worlds, **(shared | settings)), Watch()
-    watch.seen = []
-    model.learn(updates * horizon * rollouts, callback=watch)
-    return watch.seen
+    model = PPO("MlpPolicy", worlds, **(shared | settings))
+    model.learn(updates * horizon * rollouts, callback=Watch())
+    return seen

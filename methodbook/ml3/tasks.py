@@ -5,11 +5,8 @@
 # %% ../../nbs/ml3/34_tasks.ipynb #759dc80a
 from __future__ import annotations
 
-import gzip
-import hashlib
 import itertools
 import math
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from ..core.data import CorruptData, load
+from ..core.data import load
 from methodbook.core.errors import (
     MissingData,
     check_choice,
@@ -31,6 +28,7 @@ from methodbook.core.errors import (
     check_same_length,
     expect,
 )
+from ..core.files import read_file
 from .engines import TaskBatch
 
 # %% auto #0
@@ -132,65 +130,57 @@ def frequency_error(
     return 1 - s(2 * theta * b) / 2 - s(np.asarray(2 * omega * b)) / 2 - wide
 
 # %% ../../nbs/ml3/34_tasks.ipynb #9e3e65b0
-_MNIST = "mnist_t10k/t10k-images-idx3-ubyte.gz"
-_MNIST_SHA256 = "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"  # of the images, unpacked
+def mnist_images(
+    *,
+    download: bool = True,  # whether the public address may be asked when no copy is here
+) -> tuple[np.ndarray, np.ndarray]:  # (10000, 28, 28) from 0 to 1, (10000,) digits
+    """Read MNIST's test set, two files in the IDX format.
 
-
-def mnist_images() -> tuple[np.ndarray, np.ndarray]:  # (10000, 28, 28) from 0 to 1, (10000,) digits
-    """Read MNIST's test set, IDX files in `mnist_t10k` below METHODBOOK_DATA.
-
-    Raises `MissingData` when it is not there, `CorruptData` when it is another file.
+    Raises `MissingData` when there is no copy, `CorruptData` when it is another file (see `read_file`).
     """
-    folder = os.environ.get("METHODBOOK_DATA")
-    path = Path(folder or ".") / _MNIST
-    if not folder or not path.is_file():
-        fix = "or use DigitPairs(source='sklearn'), which comes with scikit-learn"
-        raise MissingData(
-            "MNIST is not on this machine: save t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz "
-            f"in the folder mnist_t10k of a folder that METHODBOOK_DATA names, {fix}."
-        )
-    raw = gzip.decompress(path.read_bytes())
-    if hashlib.sha256(raw).hexdigest() != _MNIST_SHA256:
-        raise CorruptData(f"{path} is not MNIST's test set: its sha256 differs. Replace it.")
-    labels = gzip.decompress(path.with_name("t10k-labels-idx1-ubyte.gz").read_bytes())
-    images = np.frombuffer(raw, np.uint8, offset=16).reshape(-1, 28, 28)  # 16 and 8 bytes of header
-    return images.astype(np.float32) / 255, np.frombuffer(labels, np.uint8, offset=8).astype(np.int64)
+    parts = {
+        part: read_file(f"mnist_t10k/{part}", download=download) for part in ("images-idx3", "labels-idx1")
+    }
+    images = np.frombuffer(parts["images-idx3"], np.uint8, offset=16).reshape(-1, 28, 28)  # after the header
+    digits = np.frombuffer(parts["labels-idx1"], np.uint8, offset=8)
+    return images.astype(np.float32) / 255, digits.astype(np.int64)
 
 
 def _digit_images(source: str) -> tuple[np.ndarray, np.ndarray]:
     "Images (N, h, w) from 0 to 1 and digits (N,)."
     if source == "mnist":
-        return mnist_images()
+        try:
+            return mnist_images()
+        except MissingData as error:
+            fix = "Or use DigitPairs(source='sklearn'), which comes with scikit-learn."
+            raise MissingData(f"{error} {fix}") from error
     table = load("digits")
     return (table.x / 16).reshape(-1, 8, 8).astype(np.float32), table.y
 
 # %% ../../nbs/ml3/34_tasks.ipynb #a70515e5
 PAIRS = tuple(itertools.combinations(range(10), 2))  # all 45 pairs of digits
 
+
+def _check_digit_pairs(source: str, pairs: Sequence[tuple[int, int]], counts: dict[str, int]) -> None:
+    "Refuse sources that are not known, pairs that are none, and counts that cannot be halved."
+    check_choice("source", source, ("sklearn", "mnist"))
+    expect(len(pairs) > 0, "pairs", "at least one pair of digits", "got none")
+    for pair in pairs:
+        good = len(pair) == 2 and pair[0] != pair[1] and all(digit in range(10) for digit in pair)
+        expect(good, "pairs", "pairs of different digits from 0 to 9", pair)
+    for name, count in counts.items():
+        check_integer(name, count, minimum=2, maximum=100)
+        expect(count % 2 == 0, name, "an even number", count)
+
+
+def _draw_images(rows: Tensor, count: int, query: bool, generator: torch.Generator) -> Tensor:
+    "`count` of the first 70 per cent of `rows`, or of the rest; none twice."
+    border = int(0.7 * len(rows))
+    part = rows[border:] if query else rows[:border]
+    return part[torch.randperm(len(part), generator=generator)[:count]]
+
 # %% ../../nbs/ml3/34_tasks.ipynb #cf5b8717
-class _DigitPairsParts:
-    def __repr__(self) -> str:
-        return f"DigitPairs({self.source!r}, {len(self.pairs)} pairs, {self.points} images a task)"
-
-    def _images(self, digit: int, count: int, query: bool, generator: torch.Generator) -> Tensor:
-        "`count` images of `digit` from its first 70 per cent, or from the rest; none twice."
-        rows = self._rows[digit]
-        border = int(0.7 * len(rows))
-        part = rows[border:] if query else rows[:border]
-        return part[torch.randperm(len(part), generator=generator)[:count]]
-
-    def sample(
-        self,
-        n: int,  # number of tasks
-        generator: torch.Generator,  # source of the draws
-    ) -> TaskBatch:
-        "Draw `n` pairs, with replacement, and images of them."
-        check_integer("n", n, minimum=1)
-        chosen = torch.randint(len(self.pairs), (n,), generator=generator).tolist()
-        return self.at([self.pairs[index] for index in chosen], generator)
-
-# %% ../../nbs/ml3/34_tasks.ipynb #6c78a458
-class DigitPairs(_DigitPairsParts):
+class DigitPairs:
     "Classification of images as the first or the second digit of a pair."
 
     def __init__(
@@ -200,22 +190,21 @@ class DigitPairs(_DigitPairsParts):
         points: int = 64,  # samples of a task for learning, N; half of each digit
         query_points: int = 64,  # other images, to test on
     ):
-        """Load the images.
-
-        Raises `MissingData`, and `InputError` for pairs that are none.
-        """
-        check_choice("source", source, ("sklearn", "mnist"))
-        expect(len(pairs) > 0, "pairs", "at least one pair of digits", "got none")
-        for pair in pairs:
-            good = len(pair) == 2 and pair[0] != pair[1] and all(digit in range(10) for digit in pair)
-            expect(good, "pairs", "pairs of different digits from 0 to 9", pair)
-        for name, count in (("points", points), ("query_points", query_points)):
-            check_integer(name, count, minimum=2, maximum=100)
-            expect(count % 2 == 0, name, "an even number", count)
+        "Load the images; raise `MissingData`, and `InputError` for pairs that are none."
+        _check_digit_pairs(source, pairs, {"points": points, "query_points": query_points})
         self.source, self.pairs = source, tuple(map(tuple, pairs))
         self.points, self.query_points = points, query_points
         images, digits = _digit_images(source)
         self._rows = {digit: torch.tensor(images[digits == digit]).unsqueeze(1) for digit in range(10)}
+
+    def __repr__(self) -> str:
+        return f"DigitPairs({self.source!r}, {len(self.pairs)} pairs, {self.points} images a task)"
+
+    def sample(self, n: int, generator: torch.Generator) -> TaskBatch:
+        "Draw `n` pairs, with replacement, and images of them."
+        check_integer("n", n, minimum=1)
+        chosen = torch.randint(len(self.pairs), (n,), generator=generator).tolist()
+        return self.at([self.pairs[index] for index in chosen], generator)
 
     def at(
         self,
@@ -225,8 +214,8 @@ class DigitPairs(_DigitPairsParts):
         "Make the tasks of telling `pairs` apart."
         parts = {}
         for query, count in ((False, self.points), (True, self.query_points)):
-            halves = [[self._images(d, count // 2, query, generator) for d in pair] for pair in pairs]
-            parts[query] = torch.stack([torch.cat(half) for half in halves])
+            drawn = [[_draw_images(self._rows[d], count // 2, query, generator) for d in p] for p in pairs]
+            parts[query] = torch.stack([torch.cat(halves) for halves in drawn])
         labels = [
             torch.arange(2).repeat_interleave(n // 2).expand(len(pairs), n)
             for n in (self.points, self.query_points)

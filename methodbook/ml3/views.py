@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from ..core.errors import check_integer, check_positive, expect
 from ..core.plot import COLOURS, figure_png, look
 from .engines import Forward, TaskBatch, initial_params
+from .experiments import FrequencyLearner
 from .inner import SGD, InnerOpt, Params, unroll
 from .loss import MetaLoss, task_loss_of
 from .problem import MetaProblem
@@ -180,8 +181,8 @@ class GradientField:
         ax: plt.Axes | None = None,  # where to draw; None for a new figure
     ) -> plt.Axes:
         "Draw both as arrows of unit length over the task loss."
-        ax = plt.subplots(figsize=(5.2, 4.4))[1] if ax is None else ax
-        ax.contourf(self.place, self.place, self.values.T, levels=15, cmap="Greys", alpha=0.5)
+        ax = plt.subplots(figsize=(4.8, 4.0))[1] if ax is None else ax
+        ax.contourf(self.place, self.place, self.values.T, levels=8, cmap="Greys", alpha=0.5)
         pair = ((self.task, "task_loss", "task loss"), (self.learned, "ml3", "learned loss"))
         for field, method, label in pair:
             length = np.linalg.norm(field, axis=-1, keepdims=True)
@@ -369,17 +370,6 @@ def draw_loop(
     return figure
 
 # %% ../../nbs/ml3/38_views.ipynb #ce00b4a5
-class _SineLearner(nn.Module):
-    "One frequency."
-
-    def __init__(self, theta: float):
-        super().__init__()
-        self.theta = nn.Parameter(torch.tensor(float(theta)))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.sin(self.theta * x)
-
-
 @dataclass(frozen=True, eq=False)
 class SineView:
     "What the explorer shows: a sine task, a learner of one frequency, and losses from along a training."
@@ -407,12 +397,12 @@ class SineView:
 
     def landscape(self, loss: Any = None) -> Landscape:
         "The landscape over the learner's frequency, of the shown loss or another."
-        learner, grid = _SineLearner(self.theta), np.arange(-7, 7, 0.05)
+        learner, grid = FrequencyLearner(self.theta), np.arange(-7, 7, 0.05)
         return landscape_1d(self.loss if loss is None else loss, learner, self.batch, grid, "theta")
 
     def step(self) -> float:
         "The learner's frequency after one step on the shown loss."
-        here = landscape_1d(self.loss, _SineLearner(self.theta), self.batch, [self.theta], "theta")
+        here = landscape_1d(self.loss, FrequencyLearner(self.theta), self.batch, [self.theta], "theta")
         return self.theta - self.lr * float(here.slope[0])
 
 # %% ../../nbs/ml3/38_views.ipynb #4d235158
@@ -420,7 +410,7 @@ def draw_view(
     view: SineView,  # what to show
 ) -> Figure:
     "Draw the landscapes of the squared and of the learned loss with the learner's step, and the curves."
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.2))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.0, 2.9))
     moved = view.step()
     for loss, method, label in (("half_mse", "task_loss", "squared error"), (view.loss, "ml3", "learned")):
         landscape = view.landscape(loss)

@@ -16,7 +16,6 @@ from methodbook.bench.campaigns import (
     campaign_plan,
     campaign_words,
     condense,
-    condense_to,
     detection_curve,
     effective_comparisons,
     neighbours,
@@ -27,7 +26,7 @@ from methodbook.bench.comparison import campaign, compare, simulate_records
 from methodbook.bench.records import RecordWriter
 from methodbook.bench.runner import Plan, unfold
 from methodbook.core.errors import InputError, MissingData
-from methodbook.core.runs import load_result
+from methodbook.core.runs import load_result, save_result
 
 
 # %% ../../nbs/bench/56c_campaigns.ipynb #88bd3f17
@@ -66,7 +65,7 @@ def test_neighbours_work_and_leave():
         pass
 
 
-# %% ../../nbs/bench/56c_campaigns.ipynb #38968309
+# %% ../../nbs/bench/56c_campaigns.ipynb #73a8bba6
 def _pretend(plan, out, resume=False):
     "Write a made-up run as `run` would."
     records = simulate_records(plan, seed=plan.seed, launches=9, spread=0.009)
@@ -78,7 +77,8 @@ def _pretend(plan, out, resume=False):
 def test_a_campaign_condenses_to_a_small_result(tmp_path, slowdown, most, least):
     plan = Plan(workloads="mlp", batches=(1, 64), launches=9)
     campaign(plan, "torch", tmp_path, comparisons=8, slowdown=slowdown, measure=_pretend)
-    found = condense_to(tmp_path / "small.json", tmp_path, slowdown=slowdown)
+    found, seeds, config = condense(tmp_path, slowdown=slowdown)
+    save_result(tmp_path / "small.json", found, config=config, seeds=seeds)
     assert found["comparisons"] == 8
     assert found["runs"] == 4
     assert least <= found["slower"]["share"]

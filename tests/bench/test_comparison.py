@@ -47,16 +47,6 @@ def test_contended_cells_rest_on_processor_time_and_say_so():
     assert contention_verdict(1.01, 0.0) == "clean"
 
 
-def test_one_spoiled_launch_is_enough_for_processor_time():
-    records = simulate_records(Plan(workloads="mlp", batches=64))
-    for row in records.rows:
-        if row["kind"] == "block" and row["launch"] == 2 and row["arm"] == "torch":
-            row |= {"wall_ns": [5 * time for time in row["wall_ns"]], "contention": "contended"}
-    table = summary(records).set_index("arm")
-    assert table.clock.to_dict() == {"numpy": "wall", "torch": "cpu"}
-    assert table.half_width["torch"] < 0.05  # by the wall clock it is more than 1
-
-
 def test_impossible_times_are_marked():
     plan = Plan(workloads="mlp", batches=64)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
+import sys
 
 import matplotlib.pyplot as plt
 import pytest
@@ -70,13 +70,6 @@ def test_the_explorer_follows_its_controls_without_a_browser():
 
 
 def test_the_explorer_without_ipywidgets_names_the_extra(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *args, **options):
-        if name == "ipywidgets":
-            raise ImportError(name)
-        return real(name, *args, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)  # an import of None is an ImportError
     with pytest.raises(MethodbookError, match=r"methodbook\[notebook\]"):
         explorer()

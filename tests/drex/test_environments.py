@@ -107,7 +107,7 @@ def test_chain_closed_form_and_exact_solver():
 
 # %% ../../nbs/drex/48_environments.ipynb #45182811
 def test_fixed_horizon_never_ends_early():
-    for absorb, last in (("repeat", 0.0), ("zero", 0.0)):
+    for absorb, kept in (("repeat", 0.4), ("zero", 0.0)):
         env = FixedHorizon(Chain(4, 5), 8, absorb, flag=True)
         obs, _ = env.reset(seed=0)
         assert obs.tolist() == [0, 0]
@@ -116,7 +116,6 @@ def test_fixed_horizon_never_ends_early():
         assert not any(step[2] for step in seen)
         assert [step[3] for step in seen] == [False] * 7 + [True]
         assert [step[0][1] for step in seen] == [0, 0, 1, 1, 1, 1, 1, 1]
-        kept = 0.4 if absorb == "repeat" else last
         assert_allclose(seen[-1][0][0], kept, rtol=1e-6)  # single precision
     with pytest.raises(InputError, match="horizon"):
         FixedHorizon(Chain(), 0)

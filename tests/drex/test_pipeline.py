@@ -20,11 +20,13 @@ from methodbook.drex.pipeline import (
     VariableHorizonError,
     _correlations,
     drex,
+    load_reward,
+    save_reward,
     trex,
 )
 from methodbook.drex.policy import PPOSettings
-from methodbook.drex.ranking import NoiseInjection, rollouts
-from methodbook.drex.reward import RewardEnsemble, RewardNet
+from methodbook.drex.ranking import NoiseInjection, from_ranks, rollouts
+from methodbook.drex.reward import RewardEnsemble, RewardNet, learn_reward
 from methodbook.drex.trajectories import Demonstrations, Trajectory
 
 
@@ -56,6 +58,19 @@ def test_resumed_run_ends_in_the_same_report(tmp_path):
     page = fresh.report.to_html(tmp_path / "report.html").read_text()
     assert "Gates" in page
     assert not list(tmp_path.rglob("*.pkl")) + list(tmp_path.rglob("*.zip"))
+
+
+# %% ../../nbs/drex/46_pipeline.ipynb #f76e59c7
+def test_a_learned_reward_survives_its_file(tmp_path):
+    rng = np.random.default_rng(0)
+    items = [Trajectory(rng.normal(n, 1, (9, 2)), rng.integers(3, size=8)) for n in range(3)]
+    ranked, tiny = from_ranks(items, [0, 1, 2], snippet=4), {"pairs": 40, "updates": 5, "n_nets": 2}
+    for options in ({"hidden": (8,)}, {"hidden": (8, 4), "use_action": True}):
+        model, _ = learn_reward(ranked, **tiny, **options)
+        save_reward(tmp_path / "reward.safetensors", model, held=0.5)
+        back, numbers = load_reward(tmp_path / "reward.safetensors")
+        assert (back.returns(items) == model.returns(items)).all()  # bitwise
+        assert numbers == {"held": 0.5}
 
 
 # %% ../../nbs/drex/46_pipeline.ipynb #0409f8ef

@@ -163,6 +163,8 @@ def test_resumed_training_is_bitwise_the_same(tmp_path, monkeypatch):
     assert report.updates == 600
     with pytest.raises(ConfigMismatch, match="batch"):
         learn_reward(ranked, **options, batch=32, folder=tmp_path)
+    with pytest.raises(ConfigMismatch, match="data"):  # other labels on the same states
+        learn_reward(ranked, **options, shuffle_labels=True, folder=tmp_path)
 
 
 # %% ../../nbs/drex/44_reward.ipynb #265c285b

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from methodbook.core.data import CorruptData
 from methodbook.core.errors import InputError, MissingData
+from methodbook.core.files import list_files
 from methodbook.core.runs import StateError
 from methodbook.drex.trajectories import (
     ActionSpaceMismatch,
@@ -91,22 +93,17 @@ def test_npz_round_trip_is_bitwise(tmp_path):
 
 
 # %% ../../nbs/drex/41_trajectories.ipynb #f2db7a4d
-def test_other_layouts(tmp_path, monkeypatch):
+def test_other_layouts(tmp_path):
     flat = {"obs": np.arange(7.0)[:, None], "acts": np.arange(5)}
     np.savez(tmp_path / "i.npz", **flat, indices=[2], terminal=[True, False])
     two = read_npz(tmp_path / "i.npz")
     assert two.lengths.tolist() == [2, 3]
     assert two[1].obs[:, 0].tolist() == [3, 4, 5, 6]
     assert not two.has_rewards
-    folder = tmp_path / "drex_mujoco_demos"
-    folder.mkdir()
-    np.savez(folder / "hopper.npz", obs_0=np.zeros((3, 2)), acts_0=np.zeros((3, 1)), rews_0=np.ones(3))
-    monkeypatch.setenv("METHODBOOK_DATA", str(tmp_path))
-    one = authors_demonstrations("hopper")
+    np.savez(tmp_path / "a.npz", obs_0=np.zeros((3, 2)), acts_0=np.zeros((3, 1)), rews_0=np.ones(3))
+    one = read_npz(tmp_path / "a.npz")
     assert one[0].final_missing
     assert one.returns.tolist() == [3]
-    with pytest.raises(MissingData, match="CoRL2019-DREX"):
-        authors_demonstrations("halfcheetah")
     fields, pair = {"obs": np.zeros((3, 2)), "acts": np.zeros(2)}, (np.zeros((4, 2)), np.zeros(4))
     mixed = Demonstrations.read([fields, pair])
     assert [each.final_missing for each in mixed] == [False, True]
@@ -114,6 +111,25 @@ def test_other_layouts(tmp_path, monkeypatch):
         Demonstrations([])
     with pytest.raises(InputError, match="one shape"):
         Demonstrations([one[0], mixed[0]])
+
+
+# %% ../../nbs/drex/41_trajectories.ipynb #93f793b5
+def test_authors_sets_pass_the_gate_of_all_files(tmp_path, monkeypatch):
+    if "drex_mujoco_demos/hopper" in list_files().query("here").index:
+        hopper = authors_demonstrations("hopper", download=False)
+        assert hopper.lengths.tolist() == [295, 299, 337, 393]
+        assert all(each.final_missing for each in hopper)
+        assert hopper.returns.round(1).tolist() == [942.4, 1110.9, 981.4, 1280.1]  # sums of the released file
+    monkeypatch.setenv("METHODBOOK_DATA", str(tmp_path))
+    monkeypatch.setenv("METHODBOOK_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "drex_mujoco_demos").mkdir()
+    np.savez(tmp_path / "drex_mujoco_demos" / "hopper.npz", obs_0=np.zeros((3, 2)), acts_0=np.zeros((3, 1)))
+    with pytest.raises(CorruptData, match="another version"):
+        authors_demonstrations("hopper", download=False)
+    with pytest.raises(MissingData, match="CoRL2019-DREX"):
+        authors_demonstrations("halfcheetah", download=False)
+    with pytest.raises(InputError, match="Did you mean 'hopper'"):
+        authors_demonstrations("hoper")
 
 
 # %% ../../nbs/drex/41_trajectories.ipynb #b7befe34

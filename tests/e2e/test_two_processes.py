@@ -14,22 +14,12 @@ from torch import distributed, nn
 
 from methodbook.core.runs import load_state, save_state
 from methodbook.fisher.curvature import fisher, ggn, gradient, hessian
+from methodbook.fisher.layers import Bare
 from methodbook.fisher.likelihood import GaussianMeanLogVariance
 from methodbook.fisher.optimisers import NaturalGradient
 
 STRUCTURES = ("dense", "diag", "block", "kfac", "ekfac", "lowrank", "operator")
 KINDS = ("true", "mc", "empirical", "ggn", "hessian")
-
-
-class Bare(nn.Module):
-    "A parameter that belongs to no layer, so that no layer rule fits."
-
-    def __init__(self):
-        super().__init__()
-        self.inner, self.scale = nn.Linear(3, 3), nn.Parameter(torch.tensor([0.5, 1.0, 2.0]))
-
-    def forward(self, x):
-        return self.scale * torch.tanh(self.inner(x))
 
 
 def problem(name):
@@ -100,21 +90,35 @@ def compute(case, rank):
     return {"matrix": c.to_dense(), "diag": c.diag(), "step": step, "n": c.n, "definite": c.definite}
 
 
-def train(rank):
-    "Three natural-gradient steps; the processes must stay together."
+TRAININGS = {
+    "true dense": {"kind": "true", "structure": "dense", "adapt_damping": True},
+    "mc kfac": {"kind": "mc", "structure": "kfac", "ema": 0.9},
+    "mc ekfac": {"kind": "mc", "structure": "ekfac", "kl_clip": 1e-2},
+    "empirical block": {"kind": "empirical", "structure": "block", "momentum": 0.5},
+    "empirical lowrank": {"kind": "empirical", "structure": "lowrank", "weight_decay": 0.01},
+    "ggn diag": {"kind": "ggn", "structure": "diag", "update_every": 2},
+    "true operator": {"kind": "true", "structure": "operator"},
+}
+
+
+def train(name, rank):
+    "Losses of three natural-gradient steps, and the parameters and damping after each."
     model, x, y, loss = problem("net")
     data = (x, y) if rank is None else shares(x, y, rank)
-    common = {"kind": "mc", "structure": "kfac", "lr": 0.5, "damping": 0.1}
-    ours = NaturalGradient(model, loss, **common, distributed=rank is not None)
+    common = {"lr": 0.5, "damping": 0.1, "distributed": rank is not None}
+    ours = NaturalGradient(model, loss, **common, **TRAININGS[name])
+    path = []
     for _ in range(3):
-        ours.step(data)
-    return torch.cat([p.detach().flatten() for p in model.parameters()])
+        value = torch.tensor([ours.step(data), ours.param_groups[0]["damping"]], dtype=torch.float64)
+        path.append(torch.cat([value, *(p.detach().flatten() for p in model.parameters())]))
+    return torch.stack(path)
 
 
 def main(folder, rank):
     torch.set_num_threads(1)
     distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
     found = {" ".join(case): compute(case, rank) for case in CASES}
+    found |= {f"train {name}": train(name, rank) for name in TRAININGS}
     model, x, y, loss = problem("net")
     found["gradient"] = gradient(model, shares(x, y, rank), loss=loss, distributed=True)
     generators = fisher(
@@ -166,6 +170,15 @@ def test_gradients_add_up(both):
     model, x, y, loss = problem("net")
     agree(both[0]["gradient"], gradient(model, (x, y), loss=loss))
     assert torch.equal(both[0]["gradient"], both[1]["gradient"])
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_natural_gradient_takes_the_same_steps(both, name):
+    alone = train(name, None)
+    assert float((alone[0] - alone[2]).norm()) > 1e-2  # it went somewhere
+    assert torch.equal(both[0][f"train {name}"], both[1][f"train {name}"])  # or the models would part
+    rtol = 1e-5 if "operator" in name else 1e-9  # conjugate gradients stop at 1e-6
+    torch.testing.assert_close(both[0][f"train {name}"], alone, rtol=rtol, atol=1e-7)
 
 
 def test_a_share_that_cannot_be_counted_draws_from_a_stream_of_its_own(both):

@@ -26,9 +26,9 @@ from methodbook.heads.translation import Attention, Transformer, token_loss
 
 
 # %% ../../nbs/heads/14_gates.ipynb #6819a598
-def _gates_at(*log_a, **options):
-    gates = HardConcrete(len(log_a), **options).double()
-    gates.log_a.data = torch.tensor(log_a, dtype=torch.float64)
+def _gates_at(*log_alpha, **options):
+    gates = HardConcrete(len(log_alpha), **options).double()
+    gates.log_alpha.data = torch.tensor(log_alpha, dtype=torch.float64)
     return gates.requires_grad_(False)
 
 
@@ -49,8 +49,8 @@ def test_closed_forms():
 def test_monte_carlo():
     draws = 400_000
     known = ((-2.0, 0.770, 0.058, 0.1251), (0.0, 0.312, 0.312, 0.5), (1.5, None, None, 0.8107))
-    for log_a, zero, one, mean in known:
-        gates = HardConcrete(draws, init_log_a=log_a, generator=torch.Generator().manual_seed(0))
+    for log_alpha, zero, one, mean in known:
+        gates = HardConcrete(draws, init_log_alpha=log_alpha, generator=torch.Generator().manual_seed(0))
         g = gates.sample().detach()
         assert abs(float(g.mean()) - mean) < 0.004  # six standard errors of 400,000 draws
         if zero is not None:
@@ -72,8 +72,8 @@ def test_penalty_and_its_gradient():
     assert abs(gates.penalty().item() - 33.029355) < 1e-6
     gates.penalty().backward()
     p = gates.p_open().detach()
-    torch.testing.assert_close(gates.log_a.grad, p * (1 - p), rtol=0, atol=1e-12)
-    assert abs(float(gates.log_a.grad[0]) - 0.214614) < 1e-6
+    torch.testing.assert_close(gates.log_alpha.grad, p * (1 - p), rtol=0, atol=1e-12)
+    assert abs(float(gates.log_alpha.grad[0]) - 0.214614) < 1e-6
 
 
 def test_refused_parameters():
@@ -82,8 +82,8 @@ def test_refused_parameters():
     with pytest.raises(InputError, match="`zeta`: expected a number above 1"):
         HardConcrete(3, zeta=1.0)
     with pytest.raises(InputError, match="or 'glorot', got 'zero'"):
-        HardConcrete(3, init_log_a="zero")
-    spread = HardConcrete(8, init_log_a="glorot", generator=torch.Generator().manual_seed(0)).log_a
+        HardConcrete(3, init_log_alpha="zero")
+    spread = HardConcrete(8, init_log_alpha="glorot", generator=torch.Generator().manual_seed(0)).log_alpha
     assert 0.3 < float(spread.abs().max()) <= math.sqrt(6 / 9)
 
 
@@ -107,7 +107,7 @@ def _small(dtype=torch.float64):
 def test_wide_open_gates_change_nothing():
     model, view, batch = _small()
     plain = model(*batch)
-    gates = attach_gates(view, KINDS, init_log_a=20.0)
+    gates = attach_gates(view, KINDS, init_log_alpha=20.0)
     assert torch.equal(model(*batch), plain)
     model.train()
     torch.testing.assert_close(model(*batch), plain, rtol=0, atol=1e-12)  # check 5: also with noise
@@ -117,8 +117,8 @@ def test_wide_open_gates_change_nothing():
 
 def test_closed_gates_equal_masked_heads():
     model, view, batch = _small()
-    gates = attach_gates(view, ("enc",), init_log_a=20.0)
-    gates.gates["enc_1"].log_a.data[1:3] = -20.0
+    gates = attach_gates(view, ("enc",), init_log_alpha=20.0)
+    gates.gates["enc_1"].log_alpha.data[1:3] = -20.0
     found = model(*batch)
     gates.detach()
     with masked(view, [HeadId("enc", 1, 1), HeadId("enc", 1, 2)]):
@@ -128,7 +128,7 @@ def test_closed_gates_equal_masked_heads():
 
 def test_one_draw_for_the_whole_batch():
     model, view, (source, target) = _small()
-    gates = attach_gates(view, ("enc",), init_log_a=0.0)
+    gates = attach_gates(view, ("enc",), init_log_alpha=0.0)
     model.train()
     logits = model(source[:1].repeat(4, 1), target[:1].repeat(4, 1))
     assert float((logits - logits[:1]).detach().abs().max()) < 1e-12
@@ -139,29 +139,29 @@ def test_one_draw_for_the_whole_batch():
 def test_penalty_scales():
     generator = torch.Generator().manual_seed(0)
     model = Transformer(9, 9, 16, 8, 6, 1, 8, generator=generator).double()
-    gates = attach_gates(HeadView(model), init_log_a=0.0)
+    gates = attach_gates(HeadView(model), init_log_alpha=0.0)
     assert abs(gates.penalty().item() - 33.029355) < 1e-6
     assert abs(gates.penalty("layer_mean").item() - 5.504893) < 1e-6
     gates.penalty("layer_mean").backward()
-    assert abs(float(gates.gates["enc_3"].log_a.grad[2]) - 0.035769) < 1e-6
+    assert abs(float(gates.gates["enc_3"].log_alpha.grad[2]) - 0.035769) < 1e-6
     gates.detach()
 
 
 def test_harden_rules():
-    log_a = torch.tensor([-3.0, -1e-6, 1e-6, 3.0, -1.0])
-    assert open_gates(log_a).tolist() == [False, False, True, True, False]
-    assert open_gates(log_a, "eval_nonzero").tolist() == [False, True, True, True, True]
-    assert open_gates(log_a, "topk", 1).tolist() == [False, False, False, True, False]
+    log_alpha = torch.tensor([-3.0, -1e-6, 1e-6, 3.0, -1.0])
+    assert open_gates(log_alpha).tolist() == [False, False, True, True, False]
+    assert open_gates(log_alpha, "eval_nonzero").tolist() == [False, True, True, True, True]
+    assert open_gates(log_alpha, "topk", 1).tolist() == [False, False, False, True, False]
     with pytest.raises(InputError, match="`k`: expected a number of heads"):
-        open_gates(log_a, "topk")
+        open_gates(log_alpha, "topk")
     with pytest.raises(InputError, match="Did you mean 'majority'"):
-        open_gates(log_a, "majorty")
+        open_gates(log_alpha, "majorty")
 
 
 def test_harden_warns_and_closes():
     model, view, batch = _small()
-    gates = attach_gates(view, ("enc",), init_log_a=0.5)
-    gates.gates["enc_0"].log_a.data[:] = -1.0
+    gates = attach_gates(view, ("enc",), init_log_alpha=0.5)
+    gates.gates["enc_0"].log_alpha.data[:] = -1.0
     with pytest.warns(NotConverged, match="8 of 8 gates lie between"):
         closed = gates.harden()
     assert closed == [HeadId("enc", 0, head) for head in range(4)]
@@ -255,7 +255,7 @@ def test_resumes_after_a_kill(tmp_path):
 
     def run(folder, die_at=None):
         model, view, batch = _small(torch.float32)
-        gates = attach_gates(view, init_log_a=1.0)
+        gates = attach_gates(view, init_log_alpha=1.0)
 
         def batches(index):
             if index == die_at:
@@ -273,6 +273,6 @@ def test_resumes_after_a_kill(tmp_path):
         run(tmp_path / "killed", die_at=9)
     again, resumed = run(tmp_path / "killed")
     assert again.kept == whole.kept
-    assert whole.log_a.equals(again.log_a)
+    assert whole.log_alpha.equals(again.log_alpha)
     pairs = zip(model.parameters(), resumed.parameters(), strict=True)
     assert all(torch.equal(one, two) for one, two in pairs)

@@ -44,7 +44,7 @@ def _square_loss(model, batch):
 def test_gradient_of_a_gate():
     model, x = _attention_model()
     view = HeadView(model)
-    gates = attach_gates(view, init_log_a=20.0)
+    gates = attach_gates(view, init_log_alpha=20.0)
     factor = torch.ones(4, dtype=torch.float64, requires_grad=True)
     gates.fixed = {("enc", 0): factor}
     by_gate = torch.autograd.grad(_square_loss(model, x[:1]).sum(), factor)[0].abs()

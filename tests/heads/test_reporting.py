@@ -102,6 +102,11 @@ def test_sorting_by_prototypes(monkeypatch):
     assert abs(prototype_accuracy(model, _FirstLetters(), swapped, shots=2) - 2 / 3) < 1e-6
 
 
-def test_bank_queries_missing(tmp_path):
-    with pytest.raises(MissingData, match="Set METHODBOOK_DATA"):
-        read_banking(tmp_path)
+def test_bank_queries(tmp_path, monkeypatch):
+    for variable in ("METHODBOOK_DATA", "METHODBOOK_CACHE"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    with pytest.raises(MissingData, match=r"`banking77/train\.csv` is not on this machine"):
+        read_banking(download=False)
+    content = 'text,category\nno card,lost\n"one, two",fees\nwhere,lost\n,transfer\n'
+    monkeypatch.setattr("methodbook.heads.reporting.read_file", lambda name, download: content.encode())
+    assert read_banking(2)["test"] == {"fees": ["one, two"], "lost": ["no card", "where"]}

@@ -71,8 +71,12 @@ def test_stored_units():
 
 def test_grammar_numbers():
     numbers = grammar_numbers({0: _stages(), 1: _stages()})
-    assert numbers == pytest.approx({"H1.3": 0.02, "H1.4": 0.45, "H3.2": 2, "H3.3": 3, "H4.1": 0.1})
+    assert numbers == pytest.approx({"H1.3": 0.02, "H3.2": 2, "H3.3": 3, "H4.1": 0.1})
     assert grammar_numbers({}) == {}
+    few = _stages() | {f"lam_{lam}": _stage(0.5, 3) for lam in (0.001, 0.01, 0.1)}
+    assert "H1.3" not in grammar_numbers(
+        {0: _stages(), 1: few}
+    )  # not from the seeds where it can be told alone
     table = grammar_frame({0: _stages(), 1: _stages()})
     assert table.loc["lam_0.01", ["heads", "seeds"]].tolist() == [10, 2]
     ax = plot_grammar({0: _stages()})

@@ -16,6 +16,7 @@ from methodbook.heads.grammar import planted_heads
 from methodbook.heads.roles import (
     Annotated,
     EmptyEvidence,
+    Parsed,
     RELATIONS,
     beats_baseline,
     confidence,
@@ -236,9 +237,19 @@ def test_package_sentences_are_trees():
             assert word not in heads  # every path ends at the root
 
 
-def test_conllu_missing(tmp_path):
+def test_conllu_by_name(monkeypatch):
+    line = "1\tGo\tgo\tVERB\t_\t_\t0\troot\t_\t_\n2\tit\tit\tPRON\t_\t_\t1\tobj\t_\t_\n\n"
+    monkeypatch.setattr("methodbook.heads.roles.read_file", lambda name, download: line.encode())
+    assert read_conllu("ud_english_ewt/test") == [Parsed(("Go", "it"), (("dobj", 0, 1),))]
+
+
+def test_conllu_missing(tmp_path, monkeypatch):
     with pytest.raises(MissingData, match="give a CoNLL-U file"):
         read_conllu(tmp_path / "none.conllu")
+    for variable in ("METHODBOOK_DATA", "METHODBOOK_CACHE"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    with pytest.raises(MissingData, match="`ud_english_ewt/test` is not on this machine"):
+        read_conllu("ud_english_ewt/test", download=False)
 
 
 # %% ../../nbs/heads/13_roles.ipynb #98074aa7

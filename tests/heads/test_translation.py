@@ -85,9 +85,24 @@ def test_pieces_and_special_ids():
         make_corpus({"dev": pairs})
 
 
-def test_tatoeba_missing(tmp_path):
-    with pytest.raises(MissingData, match="Set METHODBOOK_DATA"):
-        read_tatoeba(tmp_path)
+def test_tatoeba_is_read_by_part(monkeypatch):
+    def read(name, download):
+        assert not download
+        return f"{name} is here\tdas haus\n".encode() * 3
+
+    monkeypatch.setattr("methodbook.heads.translation.read_file", read)
+    corpus = read_tatoeba(60, download=False)
+    expected = {
+        part: [(f"tatoeba_deu_eng/{part} is here", "das haus")] * 3 for part in ("train", "dev", "test")
+    }
+    assert corpus.pairs == expected
+
+
+def test_tatoeba_missing(tmp_path, monkeypatch):
+    for variable in ("METHODBOOK_DATA", "METHODBOOK_CACHE"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    with pytest.raises(MissingData, match="`tatoeba_deu_eng/train` is not on this machine"):
+        read_tatoeba(download=False)
 
 
 # %% ../../nbs/heads/16_translation.ipynb #3f14a86f

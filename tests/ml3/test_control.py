@@ -28,8 +28,7 @@ from methodbook.ml3.tasks import arm_terms
 # %% ../../nbs/ml3/35_control.ipynb #27bb04f8
 def test_swing_car_step():
     car = SwingCar()
-    state = torch.tensor([-0.55, 0.0]).double()
-    state[0] = -0.55
+    state = torch.tensor([-0.55, 0.0], dtype=torch.float64)
     exact = torch.tensor([-0.535949230579388, 0.1405076942061199], dtype=torch.float64)
     # float64 arithmetic of ten operations
     torch.testing.assert_close(car.step(state, torch.tensor([0.25]).double()), exact, atol=1e-14, rtol=0)
@@ -145,8 +144,7 @@ def test_ilqr_is_exact_on_a_linear_problem():
             p, v = state[..., 0], state[..., 1]
             return torch.stack([p + 0.1 * v + 0.005 * action[..., 0], v + 0.1 * action[..., 0]], -1)
 
-    weight = torch.tensor([1.0, 0.1]).double()
-    weight[1] = 0.1
+    weight = torch.tensor([1.0, 0.1], dtype=torch.float64)
 
     def half(s):
         return 0.5 * (weight * s.square()).sum()

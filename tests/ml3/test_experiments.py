@@ -12,8 +12,10 @@ from methodbook.ml3.experiments import (
     _BROAD_WAVES,
     _OTHER_WAVES,
     _TRAINED_WAVES,
+    broad_run,
     car_cost,
     car_run,
+    digits_run,
     frequency_landscape,
     frequency_run,
     model_free_run,
@@ -22,6 +24,7 @@ from methodbook.ml3.experiments import (
     shaped_car_cost,
     sine_run,
     torque_run,
+    transfer_run,
     valleys,
 )
 
@@ -60,6 +63,9 @@ def test_car_run_gives_what_it_says():
     assert len(found["heights"]) == 1
     assert len(found["path"]) == 36
     assert found["path"][0] == pytest.approx(-0.55)  # float32
+    authors = car_run(0, shaped=False, gradient="straight", probes=0, iters=10, hidden=(8,))
+    assert authors.keys() == found.keys()
+    assert authors["gain"] == found["gain"]  # the same first policy
     states = torch.zeros(1, 1, 36, 2)
     plain = car_cost(states, torch.tensor([[[3.0, 4.0]]]))
     assert plain.item() == pytest.approx(5 * 6)  # five away, 36 times
@@ -83,6 +89,18 @@ def test_supervised_runs_give_what_they_say():
     assert {"ml3", "task", "task_lr_grid", "norm_matched"} <= set(found["test"])
     assert found["test"]["ml3"]["0"] == found["test"]["task"]["0"]  # the same starts
     assert set(torque_run(0, iters=1)) == {"shaped", "unshaped", "squared error"}
+
+
+def test_runs_without_stored_results_give_what_they_say():
+    digits = digits_run(0, "sklearn", iters=1, at=(0, 1))
+    assert set(digits) == {"train", "test"}
+    assert all(0 <= digits["test"][name]["1"] <= 1 for name in ("ml3", "task", "task_lr_grid"))
+    transfer = transfer_run(0, iters=1, at=(0, 2))
+    assert list(transfer) == ["2 layers", "3 layers", "4 layers", "5 layers", "tanh", "wide"]
+    assert all(run["ml3"]["0"] == run["task"]["0"] for run in transfer.values())  # the same starts
+    broad = broad_run(0, iters=1, at=(0, 2))
+    assert list(broad) == ["as trained", "shifted", "broad"]
+    assert {"ml3", "task_lr_grid", "maml", "maml_first_order"} <= set(broad["broad"])
 
 
 def test_the_sets_of_waves_are_what_their_names_say():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import math
 
 import numpy as np
@@ -16,7 +15,6 @@ from methodbook.ml3.tasks import (
     FrequencyTasks,
     InverseDynamics2R,
     SineTasks,
-    _MNIST,
     arm_terms,
     frequency_error,
     from_arrays,
@@ -96,19 +94,21 @@ def test_digit_pairs():
         DigitPairs("cifar")
 
 
-def test_missing_mnist_says_what_helps(monkeypatch, tmp_path):
+def test_mnist_that_is_missing_or_another_file(monkeypatch, tmp_path):
     monkeypatch.setenv("METHODBOOK_DATA", str(tmp_path))
+    monkeypatch.setenv("METHODBOOK_CACHE", str(tmp_path / "cache"))  # no copy there either
+    monkeypatch.setenv("METHODBOOK_OFFLINE", "1")
     with pytest.raises(MissingData, match=r"mnist_t10k.*source='sklearn'"):
         DigitPairs("mnist")
     (tmp_path / "mnist_t10k").mkdir()
-    (tmp_path / _MNIST).write_bytes(gzip.compress(b"something else"))
-    with pytest.raises(CorruptData, match="not MNIST's test set"):
+    (tmp_path / "mnist_t10k" / "t10k-images-idx3-ubyte").write_bytes(b"something else")
+    with pytest.raises(CorruptData, match="mnist_t10k"):
         DigitPairs("mnist")
 
 
 def test_mnist_is_what_it_says():
     try:
-        images, digits = mnist_images()
+        images, digits = mnist_images(download=False)
     except MissingData as error:
         pytest.skip(str(error))
     assert images.shape == (10_000, 28, 28)

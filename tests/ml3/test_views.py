@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 from matplotlib.figure import Figure
-from torch import nn
 
 from methodbook.core.errors import InputError
 from methodbook.ml3.engines import TaskBatch, initial_params
+from methodbook.ml3.experiments import FrequencyLearner
 from methodbook.ml3.inner import SGD
 from methodbook.ml3.loss import MetaLoss
 from methodbook.ml3.problem import MetaProblem, _example
@@ -32,20 +32,11 @@ from methodbook.ml3.views import (
 
 # %% ../../nbs/ml3/38_views.ipynb #9f2d11ff
 def test_landscapes_equal_direct_evaluation():
-    class _Wave(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.theta = nn.Parameter(torch.tensor(0.1, dtype=torch.float64))
-
-        def forward(self, x):
-            return torch.sin(self.theta * x)
-
-
     x = torch.arange(-5, 5, 0.1, dtype=torch.float64).reshape(1, -1, 1)
     half, grid = TaskBatch(x, torch.sin(0.5 * x)), np.arange(-7, 7, 0.1)
     learned = MetaLoss.with_inputs(1, 1, hidden=(6,), activation="elu").double()
     for loss in ("half_mse", learned):
-        landscape = landscape_1d(loss, _Wave(), half, grid, "theta")
+        landscape = landscape_1d(loss, FrequencyLearner().double(), half, grid, "theta")
         for place in (0, 17, 100):
             theta = torch.tensor(grid[place], requires_grad=True)
             f = torch.sin(theta * x[0])
@@ -57,17 +48,19 @@ def test_landscapes_equal_direct_evaluation():
             assert abs(value.item() - landscape.values[place]) < 1e-12
             assert abs(slope.item() - landscape.slope[place]) < 1e-12
         direction = {"theta": torch.tensor(2.0, dtype=torch.float64)}
-        line = landscape_1d(loss, _Wave(), half, [0.0, 1.0], direction)  # from 0.1 to 2.1
-        same = landscape_1d(loss, _Wave(), half, [0.1, 2.1], "theta")
+        line = landscape_1d(loss, FrequencyLearner().double(), half, [0.0, 1.0], direction)  # from 0.1 to 2.1
+        same = landscape_1d(loss, FrequencyLearner().double(), half, [0.1, 2.1], "theta")
         np.testing.assert_allclose(line.values, same.values, rtol=1e-12)
-    squared = landscape_1d("half_mse", _Wave(), half, grid, "theta")
+    squared = landscape_1d("half_mse", FrequencyLearner().double(), half, grid, "theta")
     assert len(squared.minima) == 10  # counted in the authors' plot too
     assert squared.grid[squared.values.argmin()] == pytest.approx(0.5, abs=1e-9)
     assert "10 local minima, lowest at 0.5" in repr(squared)
     with pytest.raises(InputError, match="a parameter of one number, of theta"):
-        landscape_1d("mse", _Wave(), half, grid, "omega")
+        landscape_1d("mse", FrequencyLearner().double(), half, grid, "omega")
     with pytest.raises(InputError, match="a single task"):
-        landscape_1d("mse", _Wave(), TaskBatch(x.expand(2, -1, -1), x.expand(2, -1, -1)), grid, "theta")
+        landscape_1d(
+            "mse", FrequencyLearner().double(), TaskBatch(x.expand(2, -1, -1), x.expand(2, -1, -1)), grid, "theta"
+        )
 
 
 # %% ../../nbs/ml3/38_views.ipynb #4a6fb0e6
