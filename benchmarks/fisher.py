@@ -930,6 +930,20 @@ def judge(task: Task, problem: Problem, value: Tensor, row: Row, draw: Callable)
     return error, error < 5 * spread < 0.25
 
 
+def single(library: str, title: str) -> Callable[[], float]:
+    "One contender of one task for `peers.py`: its value is judged here, and the call returns nothing of it."
+    task = next(task for task in TASKS if task.title == title)
+    problem = make_problems()[task.problem]
+    if library == GRADIENT:
+        call, _ = baseline(problem)
+    else:
+        row = prepare(task, problem, library)
+        if row.call is None:
+            raise RuntimeError(f"{library}, {title}: {row.note}")
+        call = row.call
+    return lambda: (call(0), 0.0)[1]
+
+
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
     "No Python warnings, and nothing that native code writes to the terminal: the profiler is talkative."

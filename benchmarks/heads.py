@@ -5,6 +5,7 @@
 Removal: an encoder of 6 layers (width 512, 8 heads, 2,048 hidden units) without 38 of its 48 heads, at 32,
 128 and 512 tokens, against the bound that the saved operations allow. Statistics: one pass under the default
 kernel, against a forward pass of the eager code that returns attentions: what one pays to see them at all.
+Relevance: all heads of a GPT-2 by the rule AttnLRP, against LXT's rules for GPT-2 where LXT is installed.
 Times are CPU times of the process, the least over rounds in which all contenders take turns. Exit code 1: a
 value is wrong, or, with --assert, a target is missed.
 """
@@ -22,6 +23,7 @@ import importlib.util
 import logging
 import sys
 import time
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -108,6 +110,18 @@ def forward(view: HeadView, batch: Any, **more: Any) -> Callable[[], Any]:
             return view(batch, **more)
 
     return call
+
+
+def single(kind: str, tokens: int, who: str) -> Callable[[], float]:
+    "The intact or the pruned encoder for `peers.py`, after both were found equal on the batch."
+    view, batch = HeadView(ENCODERS[kind]()), inputs(kind, tokens, LENGTHS[tokens])
+    pruned = HeadView(copy.deepcopy(view.model))
+    gone = removed_heads(view)
+    prune_heads(pruned, gone)
+    if not (proof := equivalence(view, pruned, batch)).holds:
+        raise RuntimeError(f"the pruned encoder is another one: {proof}")
+    call = forward({"intact": view, "pruned": pruned}[who], batch)
+    return lambda: (call(), 0.0)[1]
 
 
 def removal(kind: str, rounds: int) -> list[dict[str, Any]]:
@@ -200,25 +214,90 @@ def statistics(rounds: int) -> list[dict[str, Any]]:
     return rows
 
 
+def gpt2() -> nn.Module:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    sizes = {"n_embd": WIDTH, "n_head": HEADS, "n_layer": LAYERS, "n_inner": HIDDEN, "vocab_size": 1000}
+    return random_weights(GPT2LMHeadModel(GPT2Config(**sizes, activation_function="gelu")))
+
+
+def peer_rules() -> Any:
+    "LXT's rules for GPT-2, or a sentence that says why they are not here."
+    found = importlib.util.find_spec("lxt")
+    if found is None:
+        return "LXT is not installed: pip install --no-deps lxt==2.1"
+    with contextlib.suppress(ImportError, AttributeError):
+        return importlib.import_module("lxt.efficient.models.gpt2")
+    # its packages import every model that they know; where one is missing, GPT-2's part is loaded alone
+    for name in [name for name in sys.modules if name.partition(".")[0] == "lxt"]:
+        del sys.modules[name]
+    for name in ("lxt.efficient", "lxt.efficient.models"):
+        package = types.ModuleType(name)
+        package.__path__ = [str(Path(found.origin).parent.joinpath(*name.split(".")[1:]))]
+        sys.modules[name] = package
+    try:
+        return importlib.import_module("lxt.efficient.models.gpt2")
+    except (ImportError, AttributeError) as error:
+        return f"LXT is installed and cannot be imported here: {error}"
+
+
+def patch_by(rules: Any) -> None:
+    "Apply LXT's rules; its wrapper of attention is registered by hand, as transformers 5 wants it."
+    for target, patch in rules.attnLRP.items():
+        if target is not rules.modeling_gpt2:
+            patch(target)
+    functions = rules.modeling_gpt2.ALL_ATTENTION_FUNCTIONS
+    wrap = importlib.import_module("lxt.efficient.patches").wrap_attention_forward
+    functions.register("sdpa", wrap(functions["sdpa"]))
+
+
+def head_products(view: HeadView, batch: Any, score: Callable[[Any], Tensor]) -> Tensor:  # (layers, heads)
+    "Gradient times input of every head's context, mean over examples: what LXT's rules are made for."
+    kept = {}
+
+    def keep(site: Any, context: Tensor) -> Tensor:
+        kept[site.layer] = context
+        return context
+
+    with view.on_context(keep):
+        scores = score(view(batch))
+    gradients = torch.autograd.grad(scores.sum(), [kept[layer] for layer in sorted(kept)])
+    pairs = zip((kept[layer] for layer in sorted(kept)), gradients, strict=True)
+    return torch.stack([(c * g).detach().double().sum((1, 3)).mean(0) for c, g in pairs])
+
+
 def relevance(rounds: int) -> dict[str, Any]:
-    "Relevance of all heads against a forward and backward pass; the peer is named where it is missing."
+    "Relevance of all heads against a forward and backward pass, and against LXT."
     from methodbook.heads.importance import lrp
 
-    view, batch = HeadView(bert_encoder()), inputs("BERT (transformers)", 128, 2)
-    chosen = torch.arange(len(batch["input_ids"]))
+    view, generator = HeadView(gpt2()), torch.Generator().manual_seed(SEED)
+    batch = {"input_ids": torch.randint(5, 1000, (2, 128), generator=generator)}
 
     def score(output: Any) -> Tensor:
-        return output.last_hidden_state[chosen, 0, 0]
+        return output.logits[:, -1].amax(-1)
 
     def backward() -> None:
         view.model.zero_grad(set_to_none=True)
         score(view(batch)).sum().backward()
 
-    times = least({"forward + backward": backward, "lrp": lambda: lrp(view, [batch], score=score)}, rounds)
+    def ours() -> Tensor:
+        return lrp(view, [batch], score=score, rule="attnlrp", normalise=None).importance
+
+    times = least({"forward + backward": backward, "lrp": ours}, rounds)
     view.model.zero_grad(set_to_none=True)
-    peer = "installed" if importlib.util.find_spec("lxt") else "LXT is not installed: pip install lxt"
+    row: dict[str, Any] = {"rule": "attnlrp", "tokens": 128, "sentences": 2}
+    expected, rules = ours(), peer_rules()
+    if isinstance(rules, str):
+        row |= {"peer": rules, "right": True}
+    else:  # last, because LXT changes classes for the rest of the process
+        patch_by(rules)
+        found = head_products(view, batch, score)
+        gap = float((found - expected).abs().max() / expected.abs().max())
+        times |= least({"LXT": lambda: head_products(view, batch, score)}, rounds)
+        row |= {"peer": "LXT 2.1", "difference": gap, "right": gap <= 1e-3}
+        row["times_peer"] = times["lrp"] / times["LXT"]
     ratio = times["lrp"] / times["forward + backward"]
-    return {"ms": {k: 1e3 * v for k, v in times.items()}, "times_forward_backward": ratio, "peer": peer}
+    return row | {"ms": {k: 1e3 * v for k, v in times.items()}, "times_forward_backward": ratio}
 
 
 # -------------------------------------------------------------------------------------------------- verdicts
@@ -252,7 +331,13 @@ def show(results: dict[str, Any]) -> None:
         print(f"statistics T={row['tokens']:<4} of an eager forward: {times}; {gap}")
     if "relevance" in results:
         row = results["relevance"]
-        print(f"relevance: {row['times_forward_backward']:.2f} of a forward and backward pass; {row['peer']}")
+        ratio = f"{row['times_forward_backward']:.2f} of a forward and backward pass"
+        peer = (
+            f", {row['times_peer']:.2f} of it, difference {row['difference']:.0e}"
+            if "LXT" in row["ms"]
+            else ""
+        )
+        print(f"relevance: {ratio}; {row['peer']}{peer}")
 
 
 def rounded(value: Any) -> Any:
@@ -297,6 +382,7 @@ def main(words: list[str] | None = None) -> int:
         limit = f"at least {v['least']} (goal {v['goal']})" if "least" in v else f"at most {v['most']}"
         print(f"  {v['what']:72} {limit:26} {v['measured']:.3f}  {'met' if v['met'] else 'MISSED'}")
     rows = [*results.get("removal", []), *results.get("statistics", [])]
+    rows += [results["relevance"]] if "relevance" in results else []
     wrong = [row for row in rows if not row["right"]]
     for row in wrong:
         print(f"WRONG VALUE  {row}")

@@ -120,6 +120,11 @@ def contenders(tasks: int, steps: int, compiled: bool) -> dict[str, Callable[[],
     return found
 
 
+def single(name: str, tasks: int, steps: int) -> Callable[[], list[Tensor]]:
+    "One contender of one case for `peers.py`, which compares the gradients."
+    return contenders(tasks, steps, compiled=False)[name]
+
+
 def measure(tasks: int, steps: int, rounds: int, compiled: bool) -> dict:
     "Median CPU milliseconds of each contender, and how far its gradient is from ours."
     run = contenders(tasks, steps, compiled)

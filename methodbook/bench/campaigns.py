@@ -37,7 +37,7 @@ def campaign_plan(
 ) -> Plan:  # 24 cells, nine launches
     "Return the plan of a campaign, whose workers hold many cells each, for `campaign`."
     settings: dict[str, Any] = {"workloads": ("mlp", "cnn", "transformer"), "modes": ("fwd", "step")}
-    settings |= {"batches": (1, 2, 4, 8), "launches": 9, "rounds": 4, "block_ms": 10.0, "budget_s": 1800.0}
+    settings |= {"batches": (1, 2, 4, 8), "launches": 9, "rounds": 24, "block_ms": 5.0, "budget_s": 1800.0}
     return Plan(**{**settings, **changes})
 
 
@@ -264,7 +264,7 @@ def _draw_ratios(ax: Axes, cells: Mapping[str, Sequence]) -> None:
         low, high, middle = (np.array(cells[name])[at] for name in ("low", "high", "ratio"))
         ax.vlines(at, low, high, color=INKS[ink], linewidth=0.8, alpha=0.6)
         ax.plot(at, middle, ".", color=INKS[ink], markersize=3)
-    ax.set(xlabel="comparison, sorted", ylabel="ratio of identical programs", yscale="log")
+    ax.set(xlabel="comparison, sorted", ylabel="copy over original", yscale="log")
     reach = max(0.05, *np.abs(np.log(np.percentile([*cells["low"], *cells["high"]], [2, 98]))))
     marks = (0.5, 0.7, 0.85, 1, 1.2, 1.5, 2) if reach > 0.15 else (0.9, 0.95, 0.97, 1, 1.03, 1.05, 1.1)
     marks = [mark for mark in marks if abs(math.log(mark)) <= reach]

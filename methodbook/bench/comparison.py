@@ -16,7 +16,16 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta
 
-from .records import CELL_FIELDS, RECORD_SCHEMA, Records, call_times, launch_table, read
+from methodbook.bench.records import (
+    CELL_FIELDS,
+    RECORD_SCHEMA,
+    Records,
+    block_table,
+    call_times,
+    cell_key,
+    launch_table,
+    read,
+)
 from .runner import Arm, Plan, Task, plan_dict, run, schedule, unfold
 from methodbook.bench.statistics import (
     MIN_EFFECT,
@@ -85,6 +94,12 @@ def _ten_gigaflops(task: Task) -> float:
     return 20e-6 + (task.work.flops(task.cell["batch"], task.cell["mode"]) or 1e6) / 10e9
 
 # %% ../../nbs/bench/56b_comparison.ipynb #1c60cb95
+def _gust(plan: Plan, launch: int, task: Task, seed: int, size: float) -> np.ndarray:  # `(rounds, 1)`
+    "What the machine does to every arm of a cell, round by round."
+    draw = np.random.default_rng([seed, launch, *cell_key(task.cell).encode()])
+    return size * draw.normal(0, 1, (plan.rounds, 1))
+
+
 def simulate_records(
     plan: Plan,  # what to pretend to measure
     factors: Mapping[str, float] | None = None,  # time of an arm relative to `truth`; 1 by default
@@ -92,6 +107,7 @@ def simulate_records(
     truth: Callable[[Task], float] = _ten_gigaflops,  # time of a call, s
     spread: float = 0.007,  # sd of log time between launches
     launches: int = 6,  # launches done
+    gusts: float = 0.0,  # sd of log time between the rounds of a launch, shared by the arms of a cell
     busy: float = 1.0,  # wall over processor time
     seed: int = 0,  # of the noise
     peak: float | None = 100e9,  # operations per second of the machine
@@ -105,6 +121,7 @@ def simulate_records(
             time = truth(task) * (factors or {}).get(task.arm.label, 1.0) * (1 + task.arm.slowdown)
             level = time * math.exp(weather + rng.normal(0, spread))
             noise = rng.normal(0, 0.005, (plan.rounds, 1)) + rng.normal(0, 0.01, (plan.rounds, 20))
+            noise += _gust(plan, launch, task, seed, gusts)
             cell, mine = _made_up_cell(task, launch, time, level * np.exp(noise), busy)
             rows.append(cell)
             blocks.append(mine)
@@ -376,17 +393,26 @@ def _floors(records: Records, floor: Mapping[str, float] | Records | None) -> Ma
     return noise_floors(records) if floor is None else floor
 
 
+def _met(blocks: pd.DataFrame, a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    "Launches of two arms, the second as the first times the median ratio of blocks that ran side by side."
+    key = ["run_id", "launch", "round"]
+    arms = [blocks[blocks.arm.isin(side.arm)].groupby(key)[["wall", "cpu"]].median() for side in (a, b)]
+    ratio = (arms[1] / arms[0]).groupby(key[:2]).median().reindex(a.index)  # rounds that both have
+    return a, b.assign(**{clock: (a[clock] * ratio[clock]).fillna(b[clock]) for clock in ratio})
+
+
 def _sides(records: list[Records], pairs: list[tuple[str, str, str]], paired: bool) -> list[list[_Side]]:
     "Both sides of each of `pairs`."
     different = records[:1] if paired else records
     tables = [launch_table(side) for side in different] * (3 - len(different))
+    blocks = block_table(records[0]) if paired else None
     states = [summary(side).set_index(["cell", "arm"], drop=False) for side in different] * (
         3 - len(different)
     )
     sides = []
     for cell, *arms in pairs:
         if paired:
-            frames = _together(tables[0], cell, *arms)
+            frames = _met(blocks[blocks.cell == cell], *_together(tables[0], cell, *arms))
         else:
             frames = [t[(t.cell == cell) & (t.arm == arm)] for t, arm in zip(tables, arms, strict=True)]
         sides.append([_side(f, s.loc[(cell, arm)]) for f, s, arm in zip(frames, states, arms, strict=True)])

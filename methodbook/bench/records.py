@@ -22,7 +22,7 @@ from ..core.errors import InputError, MissingData, expect
 
 # %% auto #0
 __all__ = ['RECORD_SCHEMA', 'RECORD_KINDS', 'CELL_FIELDS', 'SchemaError', 'Records', 'read', 'RecordWriter', 'cell_key',
-           'launch_table', 'call_times']
+           'block_table', 'launch_table', 'call_times']
 
 # %% ../../nbs/bench/53b_records.ipynb #3856ce9a
 RECORD_SCHEMA = "bench/1"  # name and version of the format
@@ -188,33 +188,31 @@ def _middle(values: Sequence[float]) -> float:
     return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
+_LAUNCH = ["run_id", "cell", "arm", "launch"]
+
+
+def block_table(
+    records: Records,  # of one or more runs
+) -> pd.DataFrame:  # one row a block of a complete launch; times in s
+    "Reduce each block of `records` to the medians of its readings."
+    rows, complete = [], records.complete
+    for block in records.of("block"):
+        if (block["run_id"], block["launch"]) not in complete:
+            continue
+        row = [*(block[name] for name in _LAUNCH), block.get("host"), block.get("round")]
+        row += [_middle(block[f"{clock}_ns"]) * 1e-9 / block["n_inner"] for clock in ("wall", "cpu")]
+        rows.append([*row, block.get("contention") == "contended"])
+    return pd.DataFrame(rows, columns=[*_LAUNCH, "host", "round", "wall", "cpu", "contended"])
+
+
 def launch_table(
     records: Records,  # of one or more runs
 ) -> pd.DataFrame:  # one row a cell, arm and launch; times in s
     "Reduce each cell, arm and launch of `records` to the median of its blocks' medians."
-    rows: dict[tuple, dict[str, list]] = {}
-    complete = records.complete
-    for block in records.of("block"):
-        if (block["run_id"], block["launch"]) not in complete:
-            continue
-        key = (block["run_id"], block["cell"], block["arm"], block["launch"])
-        found = rows.setdefault(key, {"wall": [], "cpu": [], "contended": [], "host": block.get("host")})
-        for clock in ("wall", "cpu"):
-            found[clock].append(_middle(block[f"{clock}_ns"]) * 1e-9 / block["n_inner"])
-        found["contended"].append(block.get("contention") == "contended")
-    table = [
-        {
-            **dict(zip(("run_id", "cell", "arm", "launch"), key, strict=True)),
-            "host": found["host"],
-            "wall": _middle(found["wall"]),
-            "cpu": _middle(found["cpu"]),
-            "contended": sum(found["contended"]) / len(found["contended"]),
-            "blocks": len(found["wall"]),
-        }
-        for key, found in sorted(rows.items())
-    ]
-    columns = ["run_id", "cell", "arm", "launch", "host", "wall", "cpu", "contended", "blocks"]
-    frame = pd.DataFrame(table, columns=columns)
+    groups = block_table(records).groupby(_LAUNCH)
+    host, contended, blocks = groups.host.first(), groups.contended.mean(), groups.size()
+    frame = pd.DataFrame({"host": host, **{clock: groups[clock].median() for clock in ("wall", "cpu")}})
+    frame = frame.assign(contended=contended, blocks=blocks).reset_index()
     frame["inflation"] = frame.wall / frame.cpu.where(frame.cpu > 0)
     return frame
 

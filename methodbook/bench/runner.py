@@ -25,7 +25,7 @@ import pandas as pd
 from .. import __version__
 from .adapters import ADAPTERS, Adapter, ship
 from .machine import EnergyMeter, contention_snapshot, describe_machine, probe
-from .records import Records, RecordWriter, cell_key, launch_table
+from .records import Records, RecordWriter, block_table, cell_key, launch_table
 from .statistics import LOOKS, look_level, t_interval, tight
 from .worker import WorkerProcess
 from .workloads import Workload, as_arrays, reference_output, workload, workload_hash
@@ -188,12 +188,20 @@ def schedule(
     plan: Plan,  # what to measure
     launch: int,  # number of the launch, from 1
 ) -> list[list[int]]:  # per round a permutation of the tasks of `unfold(plan)`
-    "Return the order of all blocks of one launch."
-    count = len(unfold(plan))
-    return [
-        np.random.default_rng([plan.seed, launch, turn]).permutation(count).tolist()
-        for turn in range(plan.rounds)
-    ]
+    """Return the order of all blocks of one launch.
+
+    The arms of a cell follow each other, in random order, so that they meet the same weather: a machine's
+    speed changes within tenths of a second.
+    """
+    cells: dict[str, list[int]] = {}
+    for index, task in enumerate(unfold(plan)):
+        cells.setdefault(task.key[0], []).append(index)
+    groups, rounds = list(cells.values()), []
+    for turn in range(plan.rounds):
+        draw = np.random.default_rng([plan.seed, launch, turn])
+        order = [draw.permutation(groups[place]) for place in draw.permutation(len(groups))]
+        rounds.append(np.concatenate(order).tolist())
+    return rounds
 
 # %% ../../nbs/bench/55_runner.ipynb #898068fc
 def _reference(task: Task, folder: Path) -> dict[str, str]:
@@ -450,6 +458,16 @@ def run(
     writer.write({"run_id": run_id, **_tail(writer.records(), plan, reason, began, cpu)})
     return writer.records()
 
+# %% ../../nbs/bench/55_runner.ipynb #e4a3f8b5
+def _spread(records: Records) -> tuple[float, float]:
+    "Relative spread of a cell between launches, and of its blocks within one: medians over the cells."
+    blocks, key = block_table(records), ["run_id", "cell", "arm"]
+    logs = np.log(blocks.wall)
+    middles = logs.groupby([blocks[name] for name in [*key, "launch"]]).median()
+    within = logs.groupby([blocks[name] for name in [*key, "launch"]]).std()
+    between = middles.groupby(level=key).std()
+    return tuple(0.0 if np.isnan(one.median()) else float(one.median()) for one in (between, within))
+
 # %% ../../nbs/bench/55_runner.ipynb #564aba00
 def _cpu_seconds() -> float:
     "Processor time of this process and of the children that have ended."
@@ -478,13 +496,18 @@ def _tail(records: Records, plan: Plan, reason: str, began: float, cpu: float) -
     wide = (
         f"{len(loose)} of {len(table)} intervals are wider than" if len(loose) else f"all {len(table)} within"
     )
-    summary = f"{wide} ±{100 * plan.target:g} %: {why}; {100 * share:.0f} % of the blocks were contended"
+    spread = _spread(records)
+    told = f"launches differ by {spread[0]:.1%}, blocks of a launch by {spread[1]:.1%}".replace("%", " %")
+    summary = (
+        f"{wide} ±{100 * plan.target:g} %: {why}; {told}; {100 * share:.0f} % of the blocks were contended"
+    )
     rows = [
         [one.cell, one.arm, None if np.isnan(one.half_width) else one.half_width]
         for one in loose.itertuples()
     ]
     cost = {"wall_seconds": time.monotonic() - began, "cpu_seconds": _cpu_seconds() - cpu}
     state = {"reason": reason, "converged": len(loose) == 0 and len(table) > 0, "contended": share}
+    state |= {"launch_spread": spread[0], "block_spread": spread[1]}
     return {"kind": "end", **state, "not_tight": rows, "summary": summary, **cost}
 
 # %% ../../nbs/bench/55_runner.ipynb #7b6d48c5

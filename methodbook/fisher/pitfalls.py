@@ -28,20 +28,23 @@ PITFALLS = (  # the reports that have a test on this page
     Pitfall("damping is added again in each product", "curvlinops PR #156", "scale"),
     Pitfall("variance of gradients that were divided by N", "backpack #49", "scale"),
     Pitfall("class weights divide by the wrong number", "backpack #350", "scale"),
-    Pitfall("ignored labels are counted", "pytorch #63004; nngeometry #82", "scale"),
+    Pitfall("ignored labels are counted", "pytorch #63004", "scale"),
     Pitfall(
-        "squared batch gradient is called a Fisher", "GradientEpisodicMemory #7; pytorch-ewc #1", "labels"
+        "squared batch gradient is called a Fisher",
+        "GradientEpisodicMemory #7; pytorch-ewc #1; Overcoming-Catastrophic-forgetting #6",
+        "labels",
     ),
     Pitfall("training labels in what is called the Fisher", "kfac-pytorch #109", "labels"),
     Pitfall("a reused layer loses its cross terms", "backpack #248", "layers"),
     Pitfall(
-        "attention, layer norm, own parameters are left out", "backpack #326; kfac-pytorch #267", "layers"
+        "attention, layer norm and own parameters are left out", "backpack #326; kfac-pytorch #267", "layers"
     ),
     Pitfall(
-        "batch normalisation: refused, or samples mixed",
-        "backpack #259; kfac-pytorch #23; pytorch #85533",
+        "batch normalisation is refused, or mixes samples",
+        "backpack #259; kfac-pytorch #23; nngeometry #19, #29, #82; pytorch #85533",
         "layers",
     ),
+    Pitfall("a last layer must be linear, images cannot come out", "Laplace #118", "layers"),
     Pitfall("a second call loses what the first stored", "backpack #220", "layers"),
     Pitfall("a diagonal asks for the whole Jacobian", "Laplace #281, #232, #186, #149", "memory"),
     Pitfall("a thousand classes do not fit", "Laplace #138", "memory"),

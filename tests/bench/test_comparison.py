@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,7 +22,7 @@ from methodbook.bench.comparison import (
     summary,
     tally,
 )
-from methodbook.bench.records import Records
+from methodbook.bench.records import Records, launch_table
 from methodbook.bench.runner import Arm, Plan
 from methodbook.core.errors import InputError
 
@@ -100,6 +103,24 @@ def test_arms_of_one_run_are_paired_and_judged():
     )
     assert compare(simulate_records(SMALL), "numpy").table.iloc[0].verdict == "equivalent"
     assert "is equivalent to numpy" in repr(compare(simulate_records(SMALL), "numpy"))
+
+
+def test_arms_that_meet_the_same_gusts_are_told_apart_all_the_same():
+    plan = replace(SMALL, rounds=24)
+    records = simulate_records(plan, {"torch": 1.10}, spread=0.002, gusts=0.2)
+    row = compare(records, "numpy").table.iloc[0]
+    assert row.verdict == "slower"
+    # rounds differ by 20 %, blocks side by side by 0.7 %: the median of 24 is good to 0.2 %
+    assert math.log(row.high / row.low) < 0.02
+    assert row.low < 1.10 < row.high
+    alone = launch_table(records).groupby("arm").wall.agg(lambda walls: np.log(walls).std())
+    assert alone.min() > 0.02  # each arm by itself is as unsteady as the machine
+    left = Records(
+        [{name: value for name, value in each.items() if name != "round"} for each in records.rows]
+    )
+    apart = compare(left, "numpy").table.iloc[0]  # without rounds the launches' own medians are compared
+    assert math.log(apart.high / apart.low) < 0.2
+    assert apart.low < 1.10 < apart.high
 
 
 def test_two_runs_are_compared_arm_by_arm():

@@ -84,6 +84,10 @@ def test_the_schedule_is_a_function_of_seed_and_launch():
     assert len(rounds) == plan.rounds
     assert all(sorted(order) == list(range(8)) for order in rounds)
     assert len({tuple(order) for order in rounds}) > 1
+    cells = [[unfold(plan)[index].key[0] for index in order] for order in rounds]
+    assert all(order[0::2] == order[1::2] for order in cells)  # both arms of a cell, one after the other
+    firsts = {unfold(plan)[order[0]].key[1] for order in rounds}
+    assert firsts == {"numpy", "torch"}  # neither is always first
 
 
 # %% ../../nbs/bench/55_runner.ipynb #a6ced64b

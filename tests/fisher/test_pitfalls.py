@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -15,6 +16,7 @@ from methodbook.core.errors import MissingData
 from methodbook.fisher.curvature import fisher, ggn, gradient, hessian, jacobian, per_sample_gradients
 from methodbook.fisher.layers import by_hand, zoo
 from methodbook.fisher.noise import gradient_noise
+from methodbook.fisher.pitfalls import PITFALLS
 from methodbook.fisher.structures import CurvatureTooLarge, SingularCurvature, UnsupportedLayer
 
 
@@ -185,7 +187,8 @@ def test_attention_layer_norm_and_own_parameters_are_left_out(name):
 
 
 def test_batch_normalisation_is_refused_or_mixes_samples():
-    # backpack #259, kfac-pytorch #23, pytorch #85533: in eval mode all is well, also under vectorisation
+    # backpack #259, kfac-pytorch #23, pytorch #85533: in eval mode all is well, also under vectorisation;
+    # nngeometry #19, #29, #82: the factored kinds name the layer, and can leave it to another structure
     model, x, y = zoo("BatchNorm, eval")
     for engine in ("auto", "vmap", "loop"):
         found = fisher(model, (x, y), loss="cross_entropy", engine=engine).values
@@ -195,6 +198,26 @@ def test_batch_normalisation_is_refused_or_mixes_samples():
     linear = [n for n, _ in model.named_parameters() if not n.startswith("1.")]
     factors = fisher(model, (x, y), structure="kfac", loss="cross_entropy", params=linear)
     assert set(factors.values) == {"0", "2"}
+    rest = fisher(model, (x, y), loss="cross_entropy", params=["1.weight", "1.bias"]).values
+    inside = [n.startswith("1.") for n, p in model.named_parameters() for _ in range(p.numel())]
+    torch.testing.assert_close(rest, by_hand(model, x, y)[inside][:, inside])
+
+
+def test_a_last_layer_must_be_linear_images_cannot_come_out():
+    # Laplace #118: the last Jacobian was that of a linear layer. Here images go in and images come out
+    torch.manual_seed(0)
+    layers = nn.Conv2d(2, 3, 3, padding=1), nn.Tanh(), nn.Conv2d(3, 2, 3, padding=1)
+    model = nn.Sequential(*layers).double()
+    x, y = torch.randn(4, 2, 5, 5, dtype=torch.float64), torch.randn(4, 2, 5, 5, dtype=torch.float64)
+    u = jacobian(model, x).flatten(0, -2)  # one row an output number
+    expected = 2 * u.T @ u / y.numel()  # the mean of squares: its output Hessian is 2 over their number
+    for structure in ("dense", "operator"):
+        found = ggn(model, (x, y), structure, loss=nn.MSELoss()).to_dense()
+        torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(ggn(model, (x, y), "diag", loss=nn.MSELoss()).values, expected.diagonal())
+    last = [n for n, _ in model.named_parameters() if n.startswith("2.")]
+    found = ggn(model, (x, y), loss=nn.MSELoss(), params=last).values
+    torch.testing.assert_close(found, expected[-56:, -56:])  # 3 x 2 x 9 weights and 2 biases
 
 
 def test_a_second_call_loses_what_the_first_stored():
@@ -320,3 +343,10 @@ def test_no_accelerator_and_no_images_are_needed():
     command = [sys.executable, "-c", "\n".join(lines)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["cpu", "False"]
+
+
+# %% ../../nbs/fisher/24c_pitfalls.ipynb #a7c3e5d1
+def test_every_report_has_the_test_that_bears_its_name():
+    named = {f"test_{re.sub('[^a-z0-9]+', '_', each.symptom.lower())}" for each in PITFALLS}
+    assert len(named) == len(PITFALLS)
+    assert named <= set(globals())
