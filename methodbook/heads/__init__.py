@@ -18,8 +18,10 @@ __all__ = [
     "GAMMA",
     "HARDEN_RULES",
     "HEAD_MAP_FORMAT",
+    "KEPT",
     "KINDS",
     "LINEAR_RULES",
+    "MEASURES",
     "NOUNS",
     "OUTPUTS",
     "PAD",
@@ -77,6 +79,7 @@ __all__ = [
     "UnsupportedAttention",
     "ablation",
     "agreement",
+    "alpha_beta_shares",
     "attach_gates",
     "batch_stream",
     "batch_tensors",
@@ -84,6 +87,7 @@ __all__ = [
     "beats_baseline",
     "bleu_of",
     "capture",
+    "chosen_and_tested",
     "compare_units",
     "confidence",
     "cut_layers",
@@ -93,6 +97,7 @@ __all__ = [
     "flops_per_token",
     "frozen",
     "grammar_unit",
+    "handing_down",
     "head_roles",
     "invented_pairs",
     "iterative_prune",
@@ -117,11 +122,18 @@ __all__ = [
     "plot_attention",
     "plot_gate",
     "plot_importance",
+    "plot_ranking",
+    "plot_removal",
     "positional",
     "propagate_linear",
     "prototype_accuracy",
     "prune_heads",
     "prune_tagger",
+    "rank_tagger",
+    "ranking_agreement",
+    "ranking_gains",
+    "ranking_results",
+    "ranking_unit",
     "rare",
     "read_banking",
     "read_conllu",
@@ -129,6 +141,7 @@ __all__ = [
     "rebuilt_class",
     "register_adapter",
     "relevance_of_encoder",
+    "removal_frame",
     "report",
     "roles_of_encoder",
     "save_grammar_unit",
@@ -138,6 +151,7 @@ __all__ = [
     "sentence_statistics",
     "sentence_vectors",
     "sentence_words",
+    "silencing_curve",
     "speed",
     "syntactic",
     "tagger_accuracy",
@@ -150,11 +164,16 @@ __all__ = [
     "train_pieces",
     "train_tagger",
     "train_translation",
+    "trained_tagger",
     "training_batch",
     "translate",
+    "translation_frame",
     "translation_numbers",
     "translation_results",
+    "translation_roles",
+    "translation_roles_unit",
     "translation_unit",
+    "treebank_unit",
     "tune_encoder",
     "two_head_teacher",
     "unpack_statistics",
@@ -163,11 +182,14 @@ __all__ = [
 
 _SUBMODULES = (
     "adapters",
+    "alphabeta",
     "attention",
     "cost",
     "gates",
     "grammar",
     "importance",
+    "minilm",
+    "ranking",
     "reporting",
     "results",
     "roles",
@@ -183,6 +205,8 @@ _HOME: dict[str, str] = {
     "opened": "adapters",
     "plain_site": "adapters",
     "rebuilt_class": "adapters",
+    "alpha_beta_shares": "alphabeta",
+    "handing_down": "alphabeta",
     "AlreadyPruned": "attention",
     "AttentionSite": "attention",
     "Captured": "attention",
@@ -237,6 +261,7 @@ _HOME: dict[str, str] = {
     "tagger_accuracy": "grammar",
     "tagger_loss": "grammar",
     "train_tagger": "grammar",
+    "trained_tagger": "grammar",
     "training_batch": "grammar",
     "GatedModel": "importance",
     "LINEAR_RULES": "importance",
@@ -250,9 +275,22 @@ _HOME: dict[str, str] = {
     "lrp": "importance",
     "propagate_linear": "importance",
     "taylor": "importance",
+    "chosen_and_tested": "minilm",
+    "minilm_unit": "minilm",
+    "plot_removal": "minilm",
+    "removal_frame": "minilm",
+    "treebank_unit": "minilm",
+    "KEPT": "ranking",
+    "MEASURES": "ranking",
+    "plot_ranking": "ranking",
+    "rank_tagger": "ranking",
+    "ranking_agreement": "ranking",
+    "ranking_gains": "ranking",
+    "ranking_results": "ranking",
+    "ranking_unit": "ranking",
+    "silencing_curve": "ranking",
     "explorer": "reporting",
     "load_encoder": "reporting",
-    "minilm_unit": "reporting",
     "plot_attention": "reporting",
     "plot_importance": "reporting",
     "prototype_accuracy": "reporting",
@@ -322,8 +360,11 @@ _HOME: dict[str, str] = {
     "TranslationPlan": "units",
     "compare_units": "units",
     "pack_statistics": "units",
+    "translation_frame": "units",
     "translation_numbers": "units",
     "translation_results": "units",
+    "translation_roles": "units",
+    "translation_roles_unit": "units",
     "translation_unit": "units",
     "unpack_statistics": "units",
     "FAMILIES": "zoo",
@@ -333,11 +374,14 @@ _HOME: dict[str, str] = {
 
 if TYPE_CHECKING:
     from . import adapters as adapters
+    from . import alphabeta as alphabeta
     from . import attention as attention
     from . import cost as cost
     from . import gates as gates
     from . import grammar as grammar
     from . import importance as importance
+    from . import minilm as minilm
+    from . import ranking as ranking
     from . import reporting as reporting
     from . import results as results
     from . import roles as roles
@@ -352,6 +396,10 @@ if TYPE_CHECKING:
         opened as opened,
         plain_site as plain_site,
         rebuilt_class as rebuilt_class,
+    )
+    from .alphabeta import (
+        alpha_beta_shares as alpha_beta_shares,
+        handing_down as handing_down,
     )
     from .attention import (
         AlreadyPruned as AlreadyPruned,
@@ -414,6 +462,7 @@ if TYPE_CHECKING:
         tagger_accuracy as tagger_accuracy,
         tagger_loss as tagger_loss,
         train_tagger as train_tagger,
+        trained_tagger as trained_tagger,
         training_batch as training_batch,
     )
     from .importance import (
@@ -430,10 +479,27 @@ if TYPE_CHECKING:
         propagate_linear as propagate_linear,
         taylor as taylor,
     )
+    from .minilm import (
+        chosen_and_tested as chosen_and_tested,
+        minilm_unit as minilm_unit,
+        plot_removal as plot_removal,
+        removal_frame as removal_frame,
+        treebank_unit as treebank_unit,
+    )
+    from .ranking import (
+        KEPT as KEPT,
+        MEASURES as MEASURES,
+        plot_ranking as plot_ranking,
+        rank_tagger as rank_tagger,
+        ranking_agreement as ranking_agreement,
+        ranking_gains as ranking_gains,
+        ranking_results as ranking_results,
+        ranking_unit as ranking_unit,
+        silencing_curve as silencing_curve,
+    )
     from .reporting import (
         explorer as explorer,
         load_encoder as load_encoder,
-        minilm_unit as minilm_unit,
         plot_attention as plot_attention,
         plot_importance as plot_importance,
         prototype_accuracy as prototype_accuracy,
@@ -513,8 +579,11 @@ if TYPE_CHECKING:
         TranslationPlan as TranslationPlan,
         compare_units as compare_units,
         pack_statistics as pack_statistics,
+        translation_frame as translation_frame,
         translation_numbers as translation_numbers,
         translation_results as translation_results,
+        translation_roles as translation_roles,
+        translation_roles_unit as translation_roles_unit,
         translation_unit as translation_unit,
         unpack_statistics as unpack_statistics,
     )

@@ -26,7 +26,8 @@ from .translation import Attention, EncoderLayer, pad_tokens
 # %% auto #0
 __all__ = ['NOUNS', 'VERBS', 'ADJECTIVES', 'ADVERBS', 'WORDS', 'OUTPUTS', 'noun_counts', 'GrammarBatch', 'make_sentences',
            'training_batch', 'sentence_words', 'Tagger', 'tagger_loss', 'tagger_accuracy', 'GrammarPlan',
-           'train_tagger', 'prune_tagger', 'grammar_unit', 'save_grammar_unit', 'PlantedHeads', 'planted_heads']
+           'train_tagger', 'prune_tagger', 'trained_tagger', 'grammar_unit', 'save_grammar_unit', 'PlantedHeads',
+           'planted_heads']
 
 # %% ../../nbs/heads/17_grammar.ipynb #945d3ba1
 NOUNS, VERBS, ADJECTIVES, ADVERBS = 40, 12, 12, 6  # words of each kind
@@ -269,6 +270,19 @@ def _short(numbers: dict[str, float]) -> dict[str, float]:
     return {name: round(value, 5) for name, value in numbers.items()}
 
 # %% ../../nbs/heads/17_grammar.ipynb #11c2153e
+def trained_tagger(
+    seed: int,  # of weights and sentences
+    plan: GrammarPlan | None = None,  # sizes; the defaults if None
+    work: str | Path = "runs/heads/grammar",  # the trained weights are kept here
+) -> Tagger:  # the model before any pruning
+    "Train the model of `seed`, or take the one that was trained before."
+    plan, path = plan or GrammarPlan(), Path(work) / str(seed) / "base.safetensors"
+    if not path.exists():
+        sizes = {"batch": plan.batch, "among": plan.among, "step_size": plan.step_size}
+        save_state(path, snapshot(train_tagger(_fresh(seed), plan.steps, seed=seed, **sizes)))
+    return _fresh(seed, load_state(path))
+
+
 def _pruned(state: dict, plan: GrammarPlan, seed: int, **goal: Any) -> dict[str, Any]:
     "Numbers of one pruning."
     model = _fresh(seed, state)
@@ -293,12 +307,7 @@ def grammar_unit(
 ) -> dict[str, Any]:  # numbers of all stages
     "Run the experiment for one seed: train, prune over prices and numbers, control, scratch, random."
     plan, store = plan or GrammarPlan(), Path(work) / str(seed)
-    state_file = store / "base.safetensors"
-    if not state_file.exists():
-        sizes = {"batch": plan.batch, "among": plan.among, "step_size": plan.step_size}
-        model = train_tagger(_fresh(seed), plan.steps, seed=seed, **sizes)
-        save_state(state_file, snapshot(model))
-    state, test = load_state(state_file), make_sentences(plan.tested, (seed, 3))
+    state, test = trained_tagger(seed, plan, work).state_dict(), make_sentences(plan.tested, (seed, 3))
     more = {"steps": plan.gate_steps, "step_size": 5e-4, "trainable": _ENCODER}
     heads, middle = HeadView(_fresh(seed)).heads(), plan.targets[0]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..core.errors import check_choice, check_integer, check_positive, expect
 from ..core.runs import progress
+from .alphabeta import alpha_beta_shares, handing_down
 from .attention import AttentionSite, HeadId, HeadView, masked
 
 # %% auto #0
@@ -37,8 +39,8 @@ def _contexts(view: HeadView, change: Callable | None = None) -> Iterator[dict[t
 
     def keep(site: AttentionSite, context: Tensor) -> Tensor:
         context = context if context.requires_grad else context.detach().requires_grad_()
-        kept[site.kind, site.layer] = context
-        return context if change is None else change(context)
+        kept[site.kind, site.layer] = context if change is None else change(context)
+        return kept[site.kind, site.layer]
 
     with view.on_context(keep):
         yield kept
@@ -173,7 +175,7 @@ def ablation(
     return table
 
 # %% ../../nbs/heads/12_importance.ipynb #09fef7d7
-RULES = ("eps", "ding", "attnlrp")  # how `lrp` hands relevance down
+RULES = ("eps", "ding", "attnlrp", "ab2021")  # how `lrp` hands relevance down
 LINEAR_RULES = ("eps", "ding", "ab2021")  # how one linear map hands it down
 
 
@@ -194,9 +196,7 @@ def propagate_linear(
         total = total if rule == "ding" else total + eps * torch.where(total >= 0, 1.0, -1.0)
         return (z / total * relevance).sum(1)
     z = z if bias is None else z + bias / len(x)
-    up, down = z.clamp(min=0), z.clamp(max=0)
-    share = 0.5 * up / (up.sum(0) + eps) + 0.5 * down / (down.sum(0) - eps)
-    found = (share * relevance).sum(1)
+    found = (alpha_beta_shares(z, 0, eps) * relevance).sum(1)
     return found * relevance.abs().sum() / (found.abs().sum() + eps)
 
 # %% ../../nbs/heads/12_importance.ipynb #3de50044
@@ -270,8 +270,9 @@ def _propagating(view: HeadView, rule: str, eps: float) -> Iterator[tuple[dict, 
         for module in view.model.modules():
             if isinstance(module, nn.Embedding):
                 stack.callback(module.register_forward_hook(embedded).remove)
-        stack.enter_context(_Linearised(rule, eps))
-        stack.enter_context(view.on_weights(weights))
+        stack.enter_context(handing_down(eps) if rule == "ab2021" else _Linearised(rule, eps))
+        if rule != "ab2021":
+            stack.enter_context(view.on_weights(weights))
         kept = stack.enter_context(_contexts(view, _halve if rule == "attnlrp" else None))
         yield kept, inputs
 
@@ -304,18 +305,35 @@ class Relevance:
         text = f"Relevance({self.rule}, {self.predictions} predictions of mean {self.score:.3g}"
         return f"{text}, leak {self.leak:.1%})"
 
+# %% ../../nbs/heads/12_importance.ipynb #92ad505d
+def _explained(view: HeadView, batch: Any, score: Callable | None, rule: str, eps: float) -> tuple:
+    "The numbers to explain, `(B, T)`, and the tensors whose gradients tell their relevance."
+    with _propagating(view, rule, eps) as (kept, inputs):
+        output = view(batch)
+        scores = None if rule == "ab2021" else (score or _scores)(output)
+    if scores is None:  # gradients are relevances here, and begin as the output times its gradient
+        single = isinstance(output, Tensor)
+        parts = [output] if single else output.values() if isinstance(output, Mapping) else output
+        for part in parts:
+            if isinstance(part, Tensor) and part.requires_grad:
+                part.register_hook(partial(torch.mul, part.detach()))
+        scores = (score or _scores)(output)
+    return scores[:, None] if scores.ndim == 1 else scores, kept, inputs
 
-def _relevance_of(score: Tensor, kept: dict, inputs: list[Tensor]) -> tuple[dict[Any, Tensor], float]:
+
+def _relevance_of(
+    score: Tensor, kept: dict, inputs: list[Tensor], rule: str
+) -> tuple[dict[Any, Tensor], float]:
     "Relevance a head and example, `(B, heads)` a layer, and the sum that arrives at the inputs."
     tensors = [*kept.values(), *inputs]
     gradients = torch.autograd.grad(score, tensors, retain_graph=True, allow_unused=True)
-    products = {
-        where: (context * gradient).detach().double().sum((1, 3)).cpu()
-        for (where, context), gradient in zip(kept.items(), gradients[: len(kept)], strict=True)
-        if gradient is not None
-    }
-    pairs = zip(inputs, gradients[len(kept) :], strict=True)
-    return products, sum(float((x * g).detach().double().sum()) for x, g in pairs if g is not None)
+    found = [
+        None if g is None else (g if rule == "ab2021" else x * g).detach().double()
+        for x, g in zip(tensors, gradients, strict=True)
+    ]
+    pairs = zip(kept, found[: len(kept)], strict=True)
+    products = {where: part.sum((1, 3)).cpu() for where, part in pairs if part is not None}
+    return products, sum(float(part.sum()) for part in found[len(kept) :] if part is not None)
 
 
 def _normalise(relevance: Tensor, how: str | None) -> Tensor:  # (B, heads)
@@ -333,18 +351,19 @@ def lrp(
     rule: str = "eps",  # one of `RULES`
     normalise: str | None = "abs",  # over the heads of a layer: "abs", "signed", or None
     valid: Callable[[Any], Tensor] | None = None,  # from a batch to `(B, T)` bool: positions to explain
-    eps: float = 1e-7,  # stabiliser of the rule "eps"
+    eps: float = 1e-7,  # stabiliser of the rules "eps" and "ab2021"
 ) -> Relevance:  # importance of every head
-    "Propagate the relevance of predictions down to the heads (section 4, appendix A)."
+    """Propagate the relevance of predictions down to the heads (section 4, appendix A).
+
+    Raises `InputError` for a step of the model that the rule "ab2021" does not know.
+    """
     check_choice("rule", rule, RULES)
     check_choice("normalise", normalise, ("abs", "signed", None))
     total, count = view.table(0.0), view.table(0.0)
     sums, predictions, embedded = [0.0, 0.0], 0, False
     with _evaluating(view):
         for batch in progress(loader, label="lrp"):
-            with _propagating(view, rule, eps) as (kept, inputs):
-                scores = (score or _scores)(view(batch))
-            scores = scores[:, None] if scores.ndim == 1 else scores
+            scores, kept, inputs = _explained(view, batch, score, rule, eps)
             mask = torch.ones_like(scores, dtype=torch.bool) if valid is None else valid(batch)
             embedded |= bool(inputs)
             for place in range(scores.shape[1]):
@@ -352,7 +371,7 @@ def lrp(
                 if not bool(rows.any()):
                     continue
                 wanted = scores[mask[:, place], place].sum()
-                products, arrived = _relevance_of(wanted, kept, inputs)
+                products, arrived = _relevance_of(wanted, kept, inputs, rule)
                 sums = [sums[0] + float(wanted.detach()), sums[1] + arrived]
                 predictions += int(rows.sum())
                 for where, product in products.items():

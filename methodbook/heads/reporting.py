@@ -21,16 +21,13 @@ from torch import Tensor, nn
 from ..core.errors import MethodbookError, MissingData, expect
 from ..core.files import read_file
 from ..core.plot import COLOURS, Report, figure_png
-from ..core.runs import save_result
 from .attention import HeadId, HeadView, TokenMask, capture
-from .importance import least_important, lrp
+from .importance import lrp
 from .roles import HeadRoles, Parsed, head_roles, merge_words, parsed_batches, read_conllu
-from .surgery import prune_heads
 
 # %% auto #0
 __all__ = ['load_encoder', 'sentence_vectors', 'roles_of_encoder', 'sentence_attention', 'plot_attention', 'explorer',
-           'relevance_of_encoder', 'plot_importance', 'report', 'read_banking', 'prototype_accuracy', 'tune_encoder',
-           'minilm_unit']
+           'relevance_of_encoder', 'plot_importance', 'report', 'read_banking', 'prototype_accuracy', 'tune_encoder']
 
 # %% ../../nbs/heads/18_reporting.ipynb #d0acd74c
 _EXTRA = "pip install 'methodbook[heads]'"
@@ -314,29 +311,3 @@ def tune_encoder(
         loss.backward()
         optimiser.step()
     return model.eval()
-
-# %% ../../nbs/heads/18_reporting.ipynb #a7518713
-def minilm_unit(
-    counts: Sequence[int] = (0, 18, 36),  # heads to remove
-    seed: int = 0,  # of the random choice and the tuning
-    folder: str | Path = "results",  # where results/<chapter>/<name>.json go
-) -> Path:  # the file
-    "Remove heads of MiniLM, measure before and after a short training, and write `heads/minilm.json`."
-    queries, numbers = read_banking(), {}
-    model, tokenizer = load_encoder()
-    view = HeadView(model)
-    importance = relevance_of_encoder(view, tokenizer, read_conllu()[:16]).importance
-    mixed = torch.rand(importance.shape, generator=torch.Generator().manual_seed(seed))
-    for name, table in (("relevance", importance), ("random", mixed)):
-        for count in [each for each in counts if each or name == "relevance"]:
-            model, tokenizer = load_encoder()
-            view = HeadView(model)
-            prune_heads(view, least_important(view, table, count))
-            before = prototype_accuracy(model, tokenizer, queries)
-            tune_encoder(model, tokenizer, queries, seed=seed)
-            after = prototype_accuracy(model, tokenizer, queries)
-            numbers[f"{name}_{count}"] = {"before": round(before, 4), "after": round(after, 4)}
-    path = Path(folder) / "heads" / "minilm.json"
-    config = {"counts": list(counts), "task": "banking77, 20 kinds, 10 examples, 10 tested each", "steps": 20}
-    save_result(path, numbers, config=config, seeds=[seed], packages=["transformers"])
-    return path

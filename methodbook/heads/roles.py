@@ -30,7 +30,7 @@ from methodbook.core.errors import (
 from ..core.files import FILES, read_file
 from ..core.parallel import sum_over_processes
 from ..core.plot import COLOURS
-from ..core.runs import progress
+from ..core.runs import StateError, progress, read_json, write_json
 from .attention import AttentionSite, HeadId, HeadView, TokenMask
 
 # %% auto #0
@@ -440,8 +440,80 @@ def word_counts(
     return counts
 
 # %% ../../nbs/heads/13_roles.ipynb #4d80629d
+_ROLES_FORMAT = 1  # of the files; a reader refuses every other number
+
+
+def _stored(tensor: Tensor) -> dict[str, Any]:
+    "Numbers of a tensor for JSON, None for NaN."
+    values = [None if value != value else value for value in tensor.flatten().tolist()]
+    return {"shape": list(tensor.shape), "values": values}
+
+
+def _tensor(stored: dict[str, Any], dtype: torch.dtype) -> Tensor:
+    values = [float("nan") if value is None else value for value in stored["values"]]
+    return torch.tensor(values, dtype=dtype).reshape(stored["shape"])
+
+
+def _read_roles(content: dict[str, Any]) -> tuple[pd.DataFrame, Syntactic | None, tuple[str, ...]]:
+    "The three parts of a `HeadRoles` from what its file holds."
+    empty = {"confidence", "rate", "accuracy", "baseline", "rare rate"}
+    rows = [
+        {name: np.nan if value is None and name in empty else value for name, value in pairs}
+        for pairs in (zip(content["columns"], row, strict=True) for row in content["rows"])
+    ]
+    rows = [row | {"roles": tuple(row["roles"])} for row in rows]
+    index = pd.MultiIndex.from_tuples(map(tuple, content["heads"]), names=["kind", "layer", "head"])
+    arcs = content["syntactic"]
+    if arcs is not None:
+        kinds = {"accuracy": torch.float64, "baseline": torch.float64}
+        kinds |= {"is_syntactic": torch.bool, "n_arcs": torch.int64}
+        parts = {name: _tensor(arcs[name], dtype) for name, dtype in kinds.items()}
+        arcs = Syntactic(tuple(arcs["relations"]), **parts)
+    return pd.DataFrame(rows, index=index), arcs, tuple(content["labels"])
+
+# %% ../../nbs/heads/13_roles.ipynb #42b9d66e
+class _OnDisk:
+    "How a `HeadRoles` is kept in a file."
+
+    def save(
+        self,
+        path: str | Path,  # the file to write, usually named *.json
+    ) -> None:
+        "Write the table, the evidence and the names of the layers to `path` as JSON, atomically."
+        rows = [
+            [None if value != value else value for value in row.values()]
+            for row in self.frame.to_dict("records")
+        ]
+        content: dict[str, Any] = {"format": _ROLES_FORMAT, "labels": self.labels, "syntactic": None}
+        content |= {"heads": [list(head) for head in self.frame.index]}
+        content |= {"columns": list(self.frame.columns), "rows": rows}
+        if (arcs := self.syntactic) is not None:
+            names = ("accuracy", "baseline", "is_syntactic", "n_arcs")
+            stored = {name: _stored(getattr(arcs, name)) for name in names}
+            content["syntactic"] = {"relations": arcs.relations, **stored}
+        write_json(path, content)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,  # a file that `save` wrote
+    ) -> HeadRoles:
+        "Read what `save` wrote; raise `MissingData` if there is no file, `StateError` if it is another one."
+        content = read_json(path)
+        known = isinstance(content, dict) and content.get("format") == _ROLES_FORMAT
+        try:
+            parts = _read_roles(content) if known else None
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise StateError(
+                f"{path} is no table of roles, or damaged: {error!r}. Write it again."
+            ) from error
+        if parts is None:
+            raise StateError(f"{path} is no table of roles of format {_ROLES_FORMAT}. Write it with `save`.")
+        return cls(*parts)
+
+# %% ../../nbs/heads/13_roles.ipynb #0cfa35b6
 @dataclass(frozen=True, eq=False, repr=False)
-class HeadRoles:
+class HeadRoles(_OnDisk):
     "The roles of all heads, with the evidence."
 
     frame: pd.DataFrame  # a row a head: confidence, offset, rates, best relation, roles

@@ -6,25 +6,31 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor, nn
 
 from ..core.errors import MissingData, expect
 from ..core.runs import load_result, load_state, save_result, save_state, snapshot
-from .attention import HeadId, HeadView
+from .attention import HeadId, HeadView, TokenMask
 from .gates import attach_gates, frozen, train_gates
+from .roles import Annotated, HeadRoles, Parsed, Rare, head_roles, rare, read_conllu
 from .surgery import prune_heads
 from methodbook.heads.translation import (
+    END,
+    PAD,
     Corpus,
     Schedule,
     Transformer,
     batch_stream,
+    pad_tokens,
     paired_bootstrap,
     score_translations,
     sentence_statistics,
@@ -34,17 +40,17 @@ from methodbook.heads.translation import (
 )
 
 # %% auto #0
-__all__ = ['TranslationPlan', 'pack_statistics', 'unpack_statistics', 'translation_unit', 'translation_results', 'compare_units',
-           'translation_numbers']
+__all__ = ['TranslationPlan', 'pack_statistics', 'unpack_statistics', 'translation_unit', 'translation_roles',
+           'translation_roles_unit', 'translation_results', 'compare_units', 'translation_numbers', 'translation_frame']
 
 # %% ../../nbs/heads/16b_units.ipynb #1cfc2ed3
 @dataclass(frozen=True)
 class TranslationPlan:
     "Sizes of the translation experiment."
 
-    epochs: int = 8  # of the base model
-    more_epochs: int = 3  # of everything that starts from it
-    batch: int = 128  # sentences a step
+    epochs: int = 4  # of the base model
+    more_epochs: int = 2  # of everything that starts from it
+    batch: int = 64  # sentences a step
     step_size: float = 2e-3  # largest step size of the base model
     warmup: int = 500  # steps of its linear rise
     later_step_size: float = 5e-4  # constant step size of everything that starts from it
@@ -170,6 +176,7 @@ def translation_unit(
     else:
         model, removed = (_train_base if kind == "base" else _train_control)(plan, corpus, seed, work)
     numbers: dict[str, Any] = {"removed": [list(head) for head in removed]}
+    numbers["heads"] = len(HeadView(model).heads(("enc",)))
     for part in ("dev", "test"):
         source, target = zip(*corpus.pairs[part], strict=True)
         outputs = translate(model.eval(), corpus, source, beam=plan.beam)
@@ -177,6 +184,93 @@ def translation_unit(
         numbers[part]["counts"] = pack_statistics(sentence_statistics(outputs, target))
     path = folder / f"translation_{setting}_{seed}.json"
     save_result(path, numbers, config=asdict(plan), seeds=[seed], packages=["sentencepiece", "sacrebleu"])
+    return path
+
+# %% ../../nbs/heads/16b_units.ipynb #8763ef40
+class _EncoderOnly(nn.Module):
+    "The encoder of a `Transformer`, as a model of its own."
+
+    def __init__(self, model: Transformer):
+        super().__init__()
+        self.encoder, self._whole = model.encoder, (model,)
+
+    def forward(self, source: Tensor) -> Tensor:
+        return self._whole[0].encode(source)[0]
+
+
+def _cut(corpus: Corpus, sentences: Sequence[Parsed], size: int = 64) -> list[Annotated]:
+    "Batches of parsed sentences in the corpus' pieces, neighbours in length."
+    rows = []
+    for sentence in sentences:
+        pieces = [corpus.source_pieces.encode(word) for word in sentence.words]
+        words = [n for n, ids in enumerate(pieces) for _ in ids]
+        rows.append(([each for ids in pieces for each in ids], words, sentence.arcs))
+    rows.sort(key=lambda row: len(row[0]))
+    found = []
+    for start in range(0, len(rows), size):
+        ids, words, arcs = zip(*rows[start : start + size], strict=True)
+        tokens = pad_tokens([[*each, END] for each in ids])
+        width = tokens.shape[1]
+        found.append(Annotated(tokens, arcs, [[*w, *[None] * (width - len(w))] for w in words]))
+    return found
+
+
+def translation_roles(
+    model: Transformer,  # a trained model, perhaps pruned
+    corpus: Corpus,  # its pieces, training text and dev sentences
+    sentences: Sequence[Parsed],  # with trees, for positions and syntax
+    common: int = 500,  # most frequent pieces; sentences of nothing else do not count for rare ones
+) -> tuple[HeadRoles, Rare]:  # roles on `sentences`, and the rates for rare pieces on the dev sentences
+    "Read the roles of the encoder's heads."
+    view, mask = HeadView(_EncoderOnly(model)), TokenMask(exclude_ids={PAD, END})
+    counts = Counter(piece for source, _ in corpus.tokens["train"] for piece in source)
+    dev = [source for source, _ in sorted(corpus.tokens["dev"], key=lambda pair: len(pair[0]))]
+    batches = [pad_tokens(dev[start : start + 64]) for start in range(0, len(dev), 64)]
+    found = rare(view, batches, counts, mask, common)
+    return head_roles(view, _cut(corpus, sentences), mask=mask), found
+
+# %% ../../nbs/heads/16b_units.ipynb #f40cc398
+def _role_numbers(
+    model: Transformer, corpus: Corpus, sentences: Sequence[Parsed], common: int
+) -> dict[str, Any]:
+    "What is kept of the roles of one model."
+    roles, seldom = translation_roles(model, corpus, sentences, common)
+    first = seldom.rate[0, 0].isfinite()  # heads of the first layer that are left
+    tables = {"rarest": seldom.rate[0, 0], "of two": seldom.rate[1, 0], "chance": seldom.chance[0, 0]}
+    rates = {name: [round(each, 4) for each in table[first].tolist()] for name, table in tables.items()}
+    frame, best = roles.to_frame(), roles.syntactic.best().reset_index()
+    best = best[best["accuracy"].notna()].round(4)
+    return {
+        "roles": [[*head, *roles.roles(HeadId(*head))] for head in frame.index],
+        "best offset": round(float(frame["rate"].max()), 4),
+        "relations": best.to_dict("records"),
+        **rates,
+        "sentences": [len(sentences), seldom.n_sentences],
+    }
+
+
+def translation_roles_unit(
+    seed: int,  # of the models
+    corpus: Corpus,  # from `read_tatoeba`
+    plan: TranslationPlan | None = None,  # sizes; the defaults if None
+    folder: str | Path = "results/heads",  # receives translation_roles_<seed>.json
+    work: str | Path = "runs/heads/translation",  # holds the models
+    sentences: Sequence[Parsed] | None = None,  # with trees; the English Web Treebank if None
+    kept: int = 10,  # heads of the pruned model
+    common: int = 500,  # as in `translation_roles`
+) -> Path:  # the file
+    "Read the roles of the encoder's heads before and after pruning."
+    plan, work = plan or TranslationPlan(), Path(work)
+    if sentences is None:
+        trees = [each for part in ("dev", "test") for each in read_conllu(f"ud_english_ewt/{part}")]
+        sentences = [each for each in trees if 3 <= len(each.words) <= 16]
+    base = plan.model(corpus, seed)
+    base.load_state_dict(_base_state(work, seed))
+    pruned, _ = _train_gated(plan, corpus, seed, work, f"keep_{kept}", {"target_heads": kept})
+    models = {"base": base.eval(), f"keep_{kept}": pruned.eval()}
+    numbers = {name: _role_numbers(model, corpus, sentences, common) for name, model in models.items()}
+    path = Path(folder) / f"translation_roles_{seed}.json"
+    save_result(path, numbers, config=asdict(plan), seeds=[seed], packages=["sentencepiece"])
     return path
 
 # %% ../../nbs/heads/16b_units.ipynb #6fe0982f
@@ -210,11 +304,47 @@ def compare_units(
 
 def translation_numbers(
     results: Mapping[str, Mapping[int, Mapping[str, Any]]],  # from `translation_results`
-) -> dict[str, float]:  # claims H1.1 and H4.2, as far as their units were measured
+) -> dict[str, float]:  # claims H1.1, H2.4 and H4.2, as far as their units were measured
     "Return the numbers that the translation experiment contributes to the ledger."
     numbers = {}
+    if results.get("roles"):
+        numbers["H2.4"] = float(np.mean([max(each["base"]["rarest"]) for each in results["roles"].values()]))
     if results.get("control") and results.get("keep_10"):
         numbers["H1.1"] = compare_units(results, "control", "keep_10")[2]
     if results.get("scratch_10") and results.get("keep_10"):
         numbers["H4.2"] = compare_units(results, "keep_10", "scratch_10")[0]
     return numbers
+
+# %% ../../nbs/heads/16b_units.ipynb #4b4675c1
+def translation_frame(
+    results: Mapping[str, Mapping[int, Mapping[str, Any]]],  # from `translation_results`
+    against: str = "control",  # the setting that others are compared with
+) -> pd.DataFrame:  # a row a setting; differences are BLEU below `against`, with their 95 % interval
+    "Tabulate the units that were measured."
+    rows = []
+    for setting, by_seed in results.items():
+        if setting == "roles":
+            continue
+        units = list(by_seed.values())
+        row: dict[str, Any] = {"setting": setting, "seeds": len(units)}
+        row["heads"] = np.mean([unit["heads"] for unit in units])
+        for name in ("bleu", "chrf"):
+            for part in ("dev", "test"):
+                row[f"{part} {name}"] = np.mean([unit[part][name] for unit in units])
+        lost = [float("nan")] * 3
+        if setting != against and set(by_seed) & set(results.get(against, {})):
+            lost = compare_units(results, against, setting)
+        rows.append(row | dict(zip(("lost", "low", "high"), lost, strict=True)))
+    columns = [
+        "setting",
+        "seeds",
+        "heads",
+        "dev bleu",
+        "test bleu",
+        "dev chrf",
+        "test chrf",
+        "lost",
+        "low",
+        "high",
+    ]
+    return pd.DataFrame(rows, columns=columns).set_index("setting").sort_values("heads", ascending=False)

@@ -10,6 +10,7 @@ from torch import nn
 
 from methodbook.core.errors import InputError
 from methodbook.fisher.curvature import fisher
+from methodbook.heads.alphabeta import alpha_beta_shares
 from methodbook.heads.attention import HeadId, HeadView, masked
 from methodbook.heads.gates import attach_gates
 from methodbook.heads.grammar import Tagger, make_sentences
@@ -155,7 +156,9 @@ def test_linear_path_is_gradient_times_input():
     gradient = torch.autograd.grad(scores.sum(), context)[0]
     expected = (context * gradient).sum((1, 3)).mean(0).detach()
     torch.testing.assert_close(found.importance[0], expected, rtol=0, atol=1e-8)
-    assert abs(float(found.importance.sum()) - float(scores.mean().detach())) < 1e-8
+    for rule in ("eps", "ding", "attnlrp"):  # they differ below the heads, not above them
+        total = lrp(view, [x], score=first, normalise=None, rule=rule, eps=1e-30).importance.sum()
+        assert abs(float(total) - float(scores.mean().detach())) < 1e-8
 
 
 def test_rows_sum_to_one_and_equal_heads_share():
@@ -192,6 +195,41 @@ def test_relevance_is_conserved_without_biases(rule):
     assert abs(with_bias.leak - share) < 1e-5
 
 
+def test_alpha_beta_through_a_network():
+    model, batch = _bias_free(), make_sentences(3, seed=0)
+    generator = torch.Generator().manual_seed(1)
+    for name, parameter in model.named_parameters():
+        if name.endswith("bias"):
+            nn.init.normal_(parameter, std=0.2, generator=generator)
+    valid = {"valid": lambda ids: ids > 1}
+    found = lrp(HeadView(model), [batch.tokens], rule="ab2021", **valid)
+    assert (
+        abs(found.leak) < 1e-3
+    )  # nothing leaks, though there are biases; the stabiliser takes a little a step
+    assert abs(lrp(HeadView(model), [batch.tokens], **valid).leak) > 0.01
+    torch.testing.assert_close(found.importance.sum(1), torch.ones(2).double(), rtol=0, atol=1e-9)
+    signed = lrp(HeadView(model), [batch.tokens], rule="ab2021", normalise=None, **valid).importance
+    assert bool((signed >= 0).all())  # the top logits are positive here, and no rule turns the sign
+    assert found.score > 0
+
+
+def test_alpha_beta_by_hand_above_attention():
+    model, x = _attention_model()
+    found = lrp(HeadView(model), [x[:1]], score=lambda out: out[:, 0], rule="ab2021", normalise=None)
+    y, last, projection = model[0](x[:1])[0].detach(), model[2], model[0].out_proj
+    start = torch.tensor([float(model(x[:1])[0, 0].detach()), 0.0, 0.0], dtype=torch.float64)
+    above = propagate_linear(y.flatten(), last.weight.detach().T, start, "ab2021", last.bias.detach())
+    with _contexts(HeadView(model)) as kept:
+        model(x[:1])
+    context, weight, rows = kept["enc", 0].detach()[0].flatten(1), projection.weight.detach(), []
+    for place, given in enumerate(above.reshape(5, -1)):  # one place of the sequence after the other
+        z = context[place][:, None] * weight.T + projection.bias.detach() / 32
+        rows.append((alpha_beta_shares(z, 0) * given).sum(1))
+    expected = torch.stack(rows).reshape(5, 4, 8).sum((0, 2))
+    expected = expected * above.abs().sum() / expected.abs().sum()  # rescaled over the whole example
+    torch.testing.assert_close(found.importance[0], expected, rtol=1e-4, atol=0)  # the stabilisers
+
+
 def test_lrp_leaves_the_model_alone():
     model, batch = Tagger(16, 4, 2, 32), make_sentences(2, seed=0)
     before = model(batch.tokens)
@@ -199,7 +237,7 @@ def test_lrp_leaves_the_model_alone():
     assert model.training
     assert torch.equal(model(batch.tokens), before)
     assert all(parameter.grad is None for parameter in model.parameters())
-    with pytest.raises(InputError, match="`rule`: expected one of 'eps', 'ding', 'attnlrp', got 'ab2020'"):
+    with pytest.raises(InputError, match=r"`rule`: expected one of .*'attnlrp', 'ab2021', got 'ab2020'"):
         lrp(HeadView(model), [batch.tokens], rule="ab2020")
 
 

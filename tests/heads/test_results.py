@@ -9,6 +9,7 @@ import pytest
 
 from methodbook.core.claims import data_folder
 from methodbook.core.errors import InputError, MissingData
+from methodbook.core.runs import save_result
 from methodbook.heads.results import (
     CLAIMS,
     _price,
@@ -21,7 +22,10 @@ from methodbook.heads.results import (
     planted_numbers,
     plot_grammar,
     reproduce,
+    unit_numbers,
 )
+from methodbook.heads.translation import bleu_of
+from methodbook.heads.units import translation_numbers, translation_results, unpack_statistics
 
 
 # %% ../../nbs/heads/19_results.ipynb #f9b63e5a
@@ -79,9 +83,47 @@ def test_grammar_numbers():
     )  # not from the seeds where it can be told alone
     table = grammar_frame({0: _stages(), 1: _stages()})
     assert table.loc["lam_0.01", ["heads", "seeds"]].tolist() == [10, 2]
+    better = _stages() | {"lam_0.01": _stage(0.95, 10)}
+    table = grammar_frame({0: _stages(), 1: better})
+    assert table.loc["lam_0.01", ["sentences right", "least", "greatest"]].tolist() == [0.94, 0.93, 0.95]
     ax = plot_grammar({0: _stages()})
     assert len(ax.lines) == 4
     plt.close(ax.figure)
+
+
+def test_unit_numbers(tmp_path):
+    assert unit_numbers(tmp_path) == {}
+    rows = [{"relation": "nsubj", "direction": way, "tested": 0.5 + n, "baseline": 0.25} for n, way in _WAYS]
+    facts = {"config": {}, "seeds": [0]}
+    save_result(tmp_path / "heads" / "treebank.json", {"relations": rows}, **facts)
+    removal = {"relevance_0": {"after": [0.9, 0.8]}, "relevance_18": {"after": [0.8, 0.7]}}
+    save_result(tmp_path / "heads" / "minilm.json", removal, **facts)
+    points = [{"sentence": each} for each in (0.9, 0.8, 0.7, 0.6, 0.5)]
+    ranked = {"tables": {}, "curves": {"taylor": points}, "random": [points[::-1]]}
+    save_result(tmp_path / "heads" / "ranking_0.json", ranked, **facts)
+    expected = {"H1.4": 0.5 - 0.9, "H1.5": 0.1, "H2.5": 1.25}
+    assert unit_numbers(tmp_path) == pytest.approx(expected)
+
+
+_WAYS = ((0, "h->d"), (1, "d->h"))
+
+
+# %% ../../nbs/heads/19_results.ipynb #12b650ce
+def test_stored_translations():
+    results = translation_results(data_folder().parents[1] / "results" / "heads")
+    for setting, units in results.items():
+        for unit in units.values():
+            if setting == "roles":
+                assert len(unit["base"]["roles"]) == 48
+                continue
+            assert unit["heads"] + len(unit["removed"]) == 48
+            for part in ("dev", "test"):
+                counts = unpack_statistics(unit[part]["counts"])
+                assert len(counts) == 1500
+                assert abs(float(bleu_of(counts)) - unit[part]["bleu"]) < 0.01  # our sum and sacreBLEU's
+    for seed in set(results.get("keep_10", {})) & set(results.get("scratch_10", {})):
+        assert results["keep_10"][seed]["removed"] == results["scratch_10"][seed]["removed"]
+    assert set(translation_numbers(results)) <= {claim.id for claim in CLAIMS}
 
 
 # %% ../../nbs/heads/19_results.ipynb #d454908b

@@ -6,16 +6,19 @@ from collections import Counter
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import nn
 
 from methodbook.core.errors import InputError, MissingData
+from methodbook.core.runs import StateError
 from methodbook.heads.attention import HeadView, TokenMask
 from methodbook.heads.grammar import planted_heads
 from methodbook.heads.roles import (
     Annotated,
     EmptyEvidence,
+    HeadRoles,
     Parsed,
     RELATIONS,
     beats_baseline,
@@ -281,3 +284,37 @@ def test_one_pass_equals_single_readings():
     np.testing.assert_array_equal(found["rare rate"], seldom.rate[0, 0])
     arcs = syntactic(view, batches, **options)
     assert arcs.n_arcs.tolist() == head_roles(view, batches, **options).syntactic.n_arcs.tolist()
+
+
+# %% ../../nbs/heads/13_roles.ipynb #68fe7e0d
+def test_roles_are_kept_in_a_file(tmp_path):
+    model = planted_heads()
+    batches = [Annotated(batch.tokens, batch.arcs, batch.word_ids()) for batch in model.batches(2)]
+    found = head_roles(HeadView(model), batches, mask=model.mask, counts=model.counts, top_k=20)
+    found.save(tmp_path / "roles.json")
+    again = HeadRoles.load(tmp_path / "roles.json")
+    pd.testing.assert_frame_equal(again.frame, found.frame, check_exact=True)
+    assert again.labels == found.labels
+    for name in ("accuracy", "baseline", "is_syntactic", "n_arcs"):
+        one, other = getattr(again.syntactic, name), getattr(found.syntactic, name)
+        assert one.dtype == other.dtype
+        torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
+    assert repr(again) == repr(found)
+    plain = head_roles(HeadView(model), [batch.inputs for batch in batches], mask=model.mask)
+    plain.save(tmp_path / "plain.json")
+    pd.testing.assert_frame_equal(
+        HeadRoles.load(tmp_path / "plain.json").frame, plain.frame, check_exact=True
+    )
+
+
+def test_other_files_are_refused(tmp_path):
+    (tmp_path / "other.json").write_text('{"format": 2}')
+    with pytest.raises(StateError, match="no table of roles of format 1"):
+        HeadRoles.load(tmp_path / "other.json")
+    (tmp_path / "broken.json").write_text(
+        '{"format": 1, "labels": [], "rows": [{"a": 1}], "heads": [["enc", 0, 1]]}'
+    )
+    with pytest.raises(StateError, match="or damaged: KeyError"):
+        HeadRoles.load(tmp_path / "broken.json")
+    with pytest.raises(MissingData, match="no file"):
+        HeadRoles.load(tmp_path / "nothing.json")

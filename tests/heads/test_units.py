@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
 from methodbook.core.errors import InputError, MissingData
 from methodbook.core.runs import load_result, load_state
 from methodbook.heads.attention import HeadView
+from methodbook.heads.roles import Parsed
 from methodbook.heads.translation import invented_pairs, make_corpus
 from methodbook.heads.units import (
     TranslationPlan,
+    _cut,
     _train_gated,
     compare_units,
+    pack_statistics,
+    translation_frame,
     translation_numbers,
     translation_results,
+    translation_roles_unit,
     translation_unit,
     unpack_statistics,
 )
@@ -71,3 +77,48 @@ def test_unit_errors(tmp_path):
     with pytest.raises(MissingData, match="no seed has both"):
         compare_units({}, "control", "keep_10")
     assert translation_numbers({}) == {}
+
+
+# %% ../../nbs/heads/16b_units.ipynb #072f4154
+def _tiny_trees():
+    arcs = (("nsubj", 1, 0), ("dobj", 1, 3))
+    return [Parsed(tuple(source.split()), arcs) for source, _ in invented_pairs(12, seed=1)]
+
+
+@pytest.mark.filterwarnings("ignore::methodbook.heads.gates.NotConverged")  # three steps decide nothing
+def test_roles_of_the_encoder(tmp_path):
+    corpus = _tiny_corpus()
+    translation_unit("base", 0, corpus, _TINY, tmp_path, tmp_path)
+    path = translation_roles_unit(0, corpus, _TINY, tmp_path, tmp_path, _tiny_trees(), kept=3, common=5)
+    numbers = load_result(path)["numbers"]
+    assert [len(numbers[name]["roles"]) for name in ("base", "keep_3")] == [4, 3]
+    rows = {row["relation"]: row["arcs"] for row in numbers["base"]["relations"]}
+    assert rows == {"nsubj": 12, "dobj": 12}
+    rates = numbers["base"]
+    assert all(0 <= one <= two <= 1 for one, two in zip(rates["rarest"], rates["of two"], strict=True))
+    results = translation_results(tmp_path)
+    assert translation_numbers(results) == {"H2.4": max(rates["rarest"])}
+    assert translation_frame(results).index.tolist() == ["base"]
+
+
+def test_words_are_cut_one_by_one():
+    corpus, sentence = _tiny_corpus(), Parsed(("they", "see", "housecat"), (("nsubj", 1, 0),))
+    (batch,) = _cut(corpus, [sentence])
+    words = batch.word_ids[0]
+    assert words[-1] is None
+    assert batch.inputs[0, -1] == 3  # the end token, which belongs to no word
+    assert [word for n, word in enumerate(words) if n == 0 or word != words[n - 1]] == [0, 1, 2, None]
+    assert words.count(2) > 1  # a word that the corpus does not have is several pieces
+    text = corpus.source_pieces.decode(batch.inputs[0, :-1].tolist())
+    assert text.split() == ["they", "see", "housecat"]
+
+
+def test_frame_of_units():
+    packed = pack_statistics(np.tile([3, 2, 1, 1, 4, 3, 2, 1, 4, 4], (5, 1)))
+    part = {"bleu": 30.0, "chrf": 50.0, "counts": packed}
+    unit = {"removed": [], "heads": 8, "dev": part, "test": part | {"bleu": 31.0}}
+    results = {"control": {0: unit, 1: unit}, "keep_3": {1: unit | {"heads": 3}}, "roles": {0: {}}}
+    table = translation_frame(results)
+    assert table.index.tolist() == ["control", "keep_3"]
+    assert table.loc["keep_3", ["seeds", "heads", "lost", "low", "high"]].tolist() == [1, 3, 0, 0, 0]
+    assert np.isnan(table.loc["control", "lost"])
