@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING
 
 __all__ = [
     "CAR_FEATURES",
+    "CHECKS",
     "EXPERIMENTS",
     "ILQR",
     "MAML",
     "PAIRS",
     "POLICY_FEATURES",
+    "REACHER_TORQUE",
     "REACH_FEATURES",
     "REACH_GRID",
     "SGD",
     "Adam",
     "BatchNormError",
     "ClasswiseLoss",
+    "DemonstratedReach",
     "DifferentiableEnv",
     "DigitPairs",
     "Forward",
@@ -73,8 +76,10 @@ __all__ = [
     "car_ilqr",
     "car_run",
     "check_losses",
+    "check_table",
     "check_values",
     "clipped_surrogate",
+    "demonstration_loss",
     "digits_run",
     "draw_loop",
     "draw_tasks",
@@ -87,10 +92,12 @@ __all__ = [
     "from_arrays",
     "gradient_field",
     "initial_params",
+    "known_quantity_loss",
     "landscape_1d",
     "landscape_2d",
     "learnable",
     "log_prob",
+    "lqr_expert",
     "maml_gradient",
     "meta_test",
     "meta_train",
@@ -98,9 +105,12 @@ __all__ = [
     "mnist_images",
     "model_free_run",
     "ppo_returns",
+    "ppo_run",
     "private_rng",
     "reach_cost",
     "reach_run",
+    "reacher_data",
+    "reacher_run",
     "reacher_state",
     "read_tasks",
     "rewards_to_go",
@@ -116,19 +126,21 @@ __all__ = [
     "torque_run",
     "train_frequency",
     "train_maml",
-    "train_wave_loss",
     "transfer_run",
     "unroll",
     "valleys",
+    "waypoint_loss",
 ]
 
 _SUBMODULES = (
     "baselines",
+    "checks",
     "control",
     "dynamics",
     "engines",
     "experiments",
     "inner",
+    "knowledge",
     "loss",
     "meta",
     "policy",
@@ -147,6 +159,8 @@ _HOME: dict[str, str] = {
     "maml_gradient": "baselines",
     "meta_test": "baselines",
     "train_maml": "baselines",
+    "CHECKS": "checks",
+    "check_table": "checks",
     "DifferentiableEnv": "control",
     "GoalControl": "control",
     "GoalReach": "control",
@@ -172,6 +186,7 @@ _HOME: dict[str, str] = {
     "CAR_FEATURES": "experiments",
     "EXPERIMENTS": "experiments",
     "FrequencyLearner": "experiments",
+    "REACHER_TORQUE": "experiments",
     "REACH_GRID": "experiments",
     "broad_run": "experiments",
     "car_cost": "experiments",
@@ -182,14 +197,16 @@ _HOME: dict[str, str] = {
     "frequency_landscape": "experiments",
     "frequency_run": "experiments",
     "model_free_run": "experiments",
+    "ppo_run": "experiments",
     "reach_run": "experiments",
+    "reacher_data": "experiments",
+    "reacher_run": "experiments",
     "run_experiment": "experiments",
     "shaped_car_cost": "experiments",
     "sine_run": "experiments",
     "small_last_layer": "experiments",
     "torque_run": "experiments",
     "train_frequency": "experiments",
-    "train_wave_loss": "experiments",
     "transfer_run": "experiments",
     "valleys": "experiments",
     "Adam": "inner",
@@ -203,6 +220,11 @@ _HOME: dict[str, str] = {
     "learnable": "inner",
     "safe_sqrt": "inner",
     "unroll": "inner",
+    "DemonstratedReach": "knowledge",
+    "demonstration_loss": "knowledge",
+    "known_quantity_loss": "knowledge",
+    "lqr_expert": "knowledge",
+    "waypoint_loss": "knowledge",
     "ClasswiseLoss": "loss",
     "MetaLoss": "loss",
     "MetaLossShapeError": "loss",
@@ -254,11 +276,13 @@ _HOME: dict[str, str] = {
 
 if TYPE_CHECKING:
     from . import baselines as baselines
+    from . import checks as checks
     from . import control as control
     from . import dynamics as dynamics
     from . import engines as engines
     from . import experiments as experiments
     from . import inner as inner
+    from . import knowledge as knowledge
     from . import loss as loss
     from . import meta as meta
     from . import policy as policy
@@ -276,6 +300,10 @@ if TYPE_CHECKING:
         maml_gradient as maml_gradient,
         meta_test as meta_test,
         train_maml as train_maml,
+    )
+    from .checks import (
+        CHECKS as CHECKS,
+        check_table as check_table,
     )
     from .control import (
         DifferentiableEnv as DifferentiableEnv,
@@ -309,6 +337,7 @@ if TYPE_CHECKING:
         CAR_FEATURES as CAR_FEATURES,
         EXPERIMENTS as EXPERIMENTS,
         FrequencyLearner as FrequencyLearner,
+        REACHER_TORQUE as REACHER_TORQUE,
         REACH_GRID as REACH_GRID,
         broad_run as broad_run,
         car_cost as car_cost,
@@ -319,14 +348,16 @@ if TYPE_CHECKING:
         frequency_landscape as frequency_landscape,
         frequency_run as frequency_run,
         model_free_run as model_free_run,
+        ppo_run as ppo_run,
         reach_run as reach_run,
+        reacher_data as reacher_data,
+        reacher_run as reacher_run,
         run_experiment as run_experiment,
         shaped_car_cost as shaped_car_cost,
         sine_run as sine_run,
         small_last_layer as small_last_layer,
         torque_run as torque_run,
         train_frequency as train_frequency,
-        train_wave_loss as train_wave_loss,
         transfer_run as transfer_run,
         valleys as valleys,
     )
@@ -342,6 +373,13 @@ if TYPE_CHECKING:
         learnable as learnable,
         safe_sqrt as safe_sqrt,
         unroll as unroll,
+    )
+    from .knowledge import (
+        DemonstratedReach as DemonstratedReach,
+        demonstration_loss as demonstration_loss,
+        known_quantity_loss as known_quantity_loss,
+        lqr_expert as lqr_expert,
+        waypoint_loss as waypoint_loss,
     )
     from .loss import (
         ClasswiseLoss as ClasswiseLoss,

@@ -60,7 +60,7 @@ def _descend(
 
 
 def _norms(grads: Params) -> Tensor:  # (T,)
-    return safe_sqrt(sum(g.flatten(1).square().sum(1) for g in grads.values()))
+    return safe_sqrt(sum(g.reshape(len(g), -1).square().sum(1) for g in grads.values()))
 
 
 def _scaled(grads: Params, factor: Tensor) -> Params:
@@ -419,7 +419,7 @@ def _measure(test: _Test, contenders: list[Any], seeds: int, trained: int | None
     def watched(params: Params) -> Params:
         ours, theirs = test.by_meta(params), test.by_task(params)
         lengths = _norms(ours), _norms(theirs)
-        inner = sum((ours[name] * theirs[name]).flatten(1).sum(1) for name in ours)
+        inner = sum((ours[name] * theirs[name]).reshape(len(ours[name]), -1).sum(1) for name in ours)
         ratios.append(lengths[0] / lengths[1])
         cosines.append(inner / (lengths[0] * lengths[1]))
         return ours

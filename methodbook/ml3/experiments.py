@@ -8,7 +8,8 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Iterable
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +19,51 @@ from torch import Tensor, nn
 
 from ..core.errors import check_choice
 from ..core.runs import load_result, progress, save_result
-from .baselines import HorizonWarning, meta_test, train_maml
-from .control import ILQR, GoalControl, GoalReach, PointMass, SwingCar
+from methodbook.ml3.baselines import (
+    MAML,
+    HorizonWarning,
+    NormMatched,
+    PlainLoss,
+    _descend,
+    _slope,
+    _Test,
+    meta_test,
+    train_maml,
+)
+from .control import ILQR, GoalControl, GoalReach, PointMass, SwingCar, Trajectory
+from .dynamics import GymAdapter, LearnedDynamics, reacher_state
 from .engines import Forward, Params, TaskBatch, initial_params
 from .inner import SGD, unroll
+from .knowledge import DemonstratedReach, demonstration_loss, known_quantity_loss
 from .loss import ClasswiseLoss, MetaLoss, RLFeatures
 from .meta import meta_train
-from .policy import ModelFreeControl
+from .policy import ModelFreeControl, ppo_returns
 from .tasks import PAIRS, DigitPairs, FrequencyTasks, InverseDynamics2R, SineTasks
 
 # %% auto #0
-__all__ = ['REACH_GRID', 'CAR_FEATURES', 'EXPERIMENTS', 'FrequencyLearner', 'frequency_distance', 'train_frequency',
-           'frequency_landscape', 'valleys', 'frequency_run', 'small_last_layer', 'reach_run', 'car_cost',
-           'shaped_car_cost', 'car_run', 'car_ilqr', 'model_free_run', 'sine_run', 'digits_run', 'train_wave_loss',
-           'transfer_run', 'broad_run', 'torque_run', 'run_experiment']
+__all__ = ['REACH_GRID', 'CAR_FEATURES', 'REACHER_TORQUE', 'EXPERIMENTS', 'FrequencyLearner', 'frequency_distance',
+           'train_frequency', 'frequency_landscape', 'valleys', 'frequency_run', 'small_last_layer', 'reach_run',
+           'car_cost', 'shaped_car_cost', 'car_run', 'car_ilqr', 'model_free_run', 'ppo_run', 'reacher_data',
+           'reacher_run', 'sine_run', 'digits_run', 'transfer_run', 'broad_run', 'torque_run', 'run_experiment']
+
+# %% ../../nbs/ml3/36b_experiments.ipynb #a315e053
+def _contest(
+    start: Params, learned: Callable, task: Callable, score: Callable, lr: float, steps: int, grid: Iterable
+) -> dict[str, Tensor]:
+    "Scores `(T, steps + 1)` of the learned loss, the norm-matched rival, and the task loss by step size."
+    test = _Test(start, _slope(learned), _slope(task), score, SGD(lr), steps)
+    found = {"ml3": _descend(start, test.by_meta, test.inner, steps, score)}
+    return found | NormMatched().curves(test) | PlainLoss(tuple(grid)).curves(test)
+
+
+def _mean_curves(curves: dict[str, Tensor], grid: str, sign: float = 1.0) -> dict[str, Any]:
+    "Means over tasks as lists; those by step size under the name `grid`. What diverged counts as a million."
+    means = {
+        name: [round(sign * float(each), 4) for each in curve.clamp(max=1e6).mean(0)]
+        for name, curve in curves.items()
+    }
+    own = {name: means.pop(name) for name in ("ml3", "norm_matched")}
+    return own | {grid: means}
 
 # %% ../../nbs/ml3/36b_experiments.ipynb #793a9ac7
 class FrequencyLearner(nn.Module):
@@ -72,17 +104,22 @@ def train_frequency(
     return loss
 
 # %% ../../nbs/ml3/36b_experiments.ipynb #0596ef7c
-def _follow_frequency(loss: Callable, batch: TaskBatch, lr: float, steps: int) -> np.ndarray:
-    "Distance from the frequency after 0 to `steps` steps on `loss(x, f, y)`, (steps + 1, T)."
-    theta = torch.full((len(batch),), 0.1)
+def _follow_frequency(loss: Callable, batch: TaskBatch, steps: int) -> dict[str, Tensor]:
+    "Distances from the frequency, `(T, steps + 1)`, by `loss(x, f, y)` at step 1 and by its rivals."
 
-    def values(params: Params, data: TaskBatch) -> Tensor:
-        f = torch.sin(params["theta"][:, None, None] * data.x)
-        return loss(data.x, f, data.y).flatten(1).mean(1)
+    def learned(params: Params) -> Tensor:
+        f = torch.sin(params["theta"][:, None, None] * batch.x)
+        return loss(batch.x, f, batch.y).flatten(1).mean(1)
 
-    trace = unroll({"theta": theta}, values, batch, SGD(lr), steps, create_graph=False, trace=True).trace
-    thetas = torch.stack([theta, *(each["theta"].detach() for each in trace)])
-    return (thetas - batch.meta["omega"]).abs().numpy()
+    def square(params: Params) -> Tensor:
+        f = torch.sin(params["theta"][:, None, None] * batch.x)
+        return (f - batch.y).square().flatten(1).mean(1)
+
+    def away(params: Params) -> Tensor:
+        return (params["theta"] - batch.meta["omega"]).abs()
+
+    start = {"theta": torch.full((len(batch),), 0.1)}
+    return _contest(start, learned, square, away, 1.0, steps, (0.01, 0.1, 1.0))
 
 
 def frequency_landscape(
@@ -114,15 +151,15 @@ def frequency_run(
     found: dict[str, Any] = {}
     for name, gamma in (("shaped", 1.0), ("unshaped", 0.0))[: 1 + unshaped]:
         loss = train_frequency(seed, gamma, iters)
-        distance = _follow_frequency(loss, batch, 1.0, 100)
-        found[name] = {str(k): float((distance[k] < 0.1).mean()) for k in (1, 10, 100)}
+        curves = _follow_frequency(loss, batch, 100)
+        shares = {
+            rival: {str(k): float((curve[:, k] < 0.1).float().mean()) for k in (1, 10, 100)}
+            for rival, curve in curves.items()
+        }
         values = frequency_landscape(loss)[1]
-        found[name] |= {"valleys": valleys(values), "landscape": values.round(4).tolist()}
-    square = {}
-    for lr in (0.01, 0.1, 1.0):
-        distance = _follow_frequency(lambda x, f, y: (f - y).square(), batch, lr, 100)
-        square[str(lr)] = float((distance[100] < 0.1).mean())
-    return found | {"squared error": square}
+        found[name] = shares["ml3"] | {"valleys": valleys(values), "landscape": values.round(4).tolist()}
+        found[name]["norm matched"] = shares["norm_matched"]
+    return found | {"squared error": {lr: shares[lr]["100"] for lr in ("0.01", "0.1", "1")}}
 
 # %% ../../nbs/ml3/36b_experiments.ipynb #fb34024a
 def small_last_layer(
@@ -160,13 +197,9 @@ def reach_run(
     goals = GoalReach().sample(20, torch.Generator().manual_seed(1000 + seed))
     start = draw(20, torch.Generator().manual_seed(2000 + seed))
 
-    def distances(values: Callable, lr: float) -> list[float]:
-        run = unroll(start, values, goals, SGD(lr), 10, create_graph=False, trace=True, check=False)
-        ends = [control.distance(params, goals).nan_to_num(99.0).mean() for params in (start, *run.trace)]
-        return [round(float(each), 4) for each in ends]
-
-    learned = distances(lambda p, b: control.inner_loss(loss, p, b), alpha)
-    return {"ml3": learned, "direct": {f"{lr:g}": distances(control.task_loss, lr) for lr in grid}}
+    learned, direct = partial(control.inner_loss, loss, batch=goals), partial(control.task_loss, batch=goals)
+    away = partial(control.distance, batch=goals)
+    return _mean_curves(_contest(start, learned, direct, away, alpha, 10, grid), "direct")
 
 # %% ../../nbs/ml3/36b_experiments.ipynb #f436aa84
 CAR_FEATURES = RLFeatures({"state": 2, "action": 1, "distance": 1}, ("state", "action", "distance"))  # for M
@@ -184,11 +217,20 @@ def shaped_car_cost(states: Tensor, goals: Tensor) -> Tensor:
     return first + car_cost(states[..., 15:, :], goals)
 
 
+def _after_one_update(control: GoalControl, loss: MetaLoss, start: Params) -> Tensor:  # (T, H + 1)
+    "Positions of the car under each policy after one update by `loss`."
+    task = TaskBatch(torch.tensor(SwingCar.goal).expand(len(start["0.weight"]), 1, 2))
+    by_loss = partial(control.inner_loss, loss)
+    params = unroll(start, by_loss, task, SGD(1e-3), 1, create_graph=False).params
+    return control.rollout(params, task.x).states[:, 0, :, 0].detach()
+
+# %% ../../nbs/ml3/36b_experiments.ipynb #14a7c2c0
 def car_run(
     seed: int,  # of policy and loss
     shaped: bool = True,  # whether the extra goal is used
     gradient: str = "clip",  # how the world's clips are differentiated
     probes: int = 8,  # spread first states of the learned loss's rollouts; 0 for the one start
+    first: float = 0.1,  # what the last layer of the first policy is multiplied by; 1: as drawn
     iters: int = 300,  # outer iterations
     hidden: tuple[int, ...] = (64, 64),  # of the loss
     outer_lr: float = 3e-3,  # η
@@ -197,27 +239,25 @@ def car_run(
     generator = torch.Generator().manual_seed(seed)
     policy = nn.Sequential(nn.Linear(2, 200, bias=False), nn.Linear(200, 1, bias=False))
     start = initial_params(policy, 1, generator)
+    start["1.weight"] = first * start["1.weight"]
     spread = torch.rand(probes, 2, generator=torch.Generator().manual_seed(123))
     probe = torch.tensor([-1.2, -1.0]) + torch.tensor([1.7, 2.0]) * spread if probes else None
     facts = {"squash": False, "sees_goal": False, "cost": shaped_car_cost if shaped else car_cost}
     control = GoalControl(SwingCar(gradient), policy, 35, CAR_FEATURES, **facts, probe=probe)
     loss = MetaLoss(4, hidden, "elu", "linear", init="torch", generator=generator)
-    task, heights = TaskBatch(torch.tensor(SwingCar.goal)[None, None]), []
-
-    def path() -> Tensor:
-        by_loss = partial(control.inner_loss, loss)
-        params = unroll(start, by_loss, task, SGD(1e-3), 1, create_graph=False).params
-        return control.rollout(params, task.x).states[0, 0].detach()
+    heights: list[float] = []
 
     def watch(index: int, record: dict, meta_loss: MetaLoss) -> None:
         if index % 10 == 9:
-            heights.append(round(float(path()[:, 0].max()), 4))
+            heights.append(round(float(_after_one_update(control, loss, start).max()), 4))
 
     settings = {"inner": SGD(1e-3), "outer_lr": outer_lr, "iters": iters, "allow_unused": True, "seed": seed}
-    settings |= {"inner_loss": control.inner_loss, "reinit": lambda n, g: start, "callbacks": (watch,)}
+    settings |= {"inner_loss": control.inner_loss, "callbacks": (watch,)}
+    settings |= {"reinit": lambda n, g: start}
+    task = TaskBatch(torch.tensor(SwingCar.goal)[None, None])
     meta_train(loss, policy, task, control.task_loss, **settings)
-    gain = (start["1.weight"] @ start["0.weight"])[0, 0]
-    return {"heights": heights, "path": path()[:, 0].numpy().round(4).tolist(), "gain": gain.tolist()}
+    path, gain = _after_one_update(control, loss, start)[0], (start["1.weight"] @ start["0.weight"])[0, 0]
+    return {"heights": heights, "path": path.numpy().round(4).tolist(), "gain": gain.tolist()}
 
 # %% ../../nbs/ml3/36b_experiments.ipynb #adec1b41
 def car_ilqr() -> dict[str, Any]:  # highest position and path for both costs
@@ -238,37 +278,135 @@ def car_ilqr() -> dict[str, Any]:  # highest position and path for both costs
     return {name: {"height": float(p.max()), "path": p.round(4).tolist()} for name, p in found.items()}
 
 # %% ../../nbs/ml3/36b_experiments.ipynb #11221413
+_FREE_WORLD, _FREE_GOALS = PointMass(), GoalReach(rollouts=64)
+
+
+def _point_control(seed: int) -> tuple[ModelFreeControl, Callable, torch.Generator]:
+    "A Gaussian policy for the point mass, how its first parameters are drawn, and the source of noise."
+    generator = torch.Generator().manual_seed(seed)
+    policy = nn.Sequential(nn.Linear(6, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 2))
+    control = ModelFreeControl(_FREE_WORLD, policy, generator=generator)
+    return control, small_last_layer(policy), generator
+
+
 def model_free_run(
     seed: int,  # of training and test goals
     iters: int = 150,  # outer iterations
     updates: int = 10,  # at test
     grid: tuple[float, ...] = (0.01, 0.1, 0.3, 1.0),  # step sizes of the policy gradient
+    gamma: float = 0.0,  # weight of the distance from an expert, in training only
 ) -> dict[str, Any]:  # mean return of ten unseen goals after 0, 1, … updates
     "Train a loss from rollouts alone; compare with the policy gradient on unseen goals."
-    generator = torch.Generator().manual_seed(seed)
-    policy = nn.Sequential(nn.Linear(6, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 2))
-    control, draw = ModelFreeControl(PointMass(), policy, generator=generator), small_last_layer(policy)
+    control, draw, generator = _point_control(seed)
     loss = MetaLoss(12, (40, 40), "elu", "linear", bias=True, init="torch", generator=generator)
     settings = {"inner": SGD(1e-2), "inner_steps": 2, "iters": iters, "outer_lr": 3e-3, "meta_batch": 4}
     settings |= {"inner_loss": control.inner_loss, "reinit": draw, "seed": seed}
-    meta_train(loss, policy, GoalReach(rollouts=64), control.task_loss, **settings)
-    goals = GoalReach(rollouts=64).sample(10, torch.Generator().manual_seed(1000 + seed))
+    tasks = _FREE_GOALS
+    if gamma:
+        tasks = DemonstratedReach(tasks, control.env, control.horizon)
+        settings |= {"extra_loss": demonstration_loss(control.mean), "gamma": gamma}
+    meta_train(loss, control.policy, tasks, control.task_loss, **settings)
+    goals = _FREE_GOALS.sample(10, torch.Generator().manual_seed(1000 + seed))
+    start = draw(10, torch.Generator().manual_seed(2000 + seed))
+    learned, direct = partial(control.inner_loss, loss, batch=goals), partial(control.task_loss, batch=goals)
+    curves = _contest(start, learned, direct, lambda p: -control.returns(p, goals), 1e-2, updates, grid)
+    return _mean_curves(curves, "policy gradient", sign=-1.0)
 
-    def returns(values: Callable, lr: float) -> list[float]:
-        params, out = draw(10, torch.Generator().manual_seed(2000 + seed)), []
-        for _ in range(updates + 1):
-            out.append(round(float(control.returns(params, goals).mean()), 3))
-            params = unroll(params, values, goals, SGD(lr), 1, create_graph=False).params
-        return out
 
-    learned = returns(lambda p, b: control.inner_loss(loss, p, b), 1e-2)
-    return {"ml3": learned, "policy gradient": {f"{lr:g}": returns(control.task_loss, lr) for lr in grid}}
+def ppo_run(
+    seed: int,  # of the test goals, the networks and their actions
+    updates: int = 10,  # as many as the learned loss gets
+    count: int = 10,  # goals
+) -> dict[str, Any]:  # mean return before each update and after the last
+    "Train PPO on each test goal of `model_free_run` alone."
+    goals = _FREE_GOALS.sample(10, torch.Generator().manual_seed(1000 + seed)).x[:count, 0]
+    spread = {"policy_kwargs": {"log_std_init": float(np.log(0.3))}}  # as wide as the others act
+    runs = [ppo_returns(_FREE_WORLD, goal, updates + 1, seed=seed, **spread) for goal in goals]
+    return {"ppo": np.mean(runs, 0).round(4).tolist()}
+
+# %% ../../nbs/ml3/36b_experiments.ipynb #be62cb07
+REACHER_TORQUE = 0.05  # share of the motors' range that an action of 1 asks for
+
+
+def reacher_data(
+    adapter: GymAdapter,  # copies of the simulator
+    rounds: int = 3,  # rollouts of each copy
+    seed: int = 0,  # of first states and torques
+) -> Trajectory:  # states `(rounds * N, H+1, 4)`, actions before scaling
+    "Move the arm by smooth random torques."
+    generator, paths = torch.Generator().manual_seed(seed), []
+    for number in range(rounds):
+        push = [torch.zeros(len(adapter.envs), adapter.action_dim)]
+
+        def babble(states: Tensor, push: list[Tensor] = push) -> Tensor:
+            push.append(0.9 * push[-1] + 0.4 * torch.randn(push[-1].shape, generator=generator))
+            return REACHER_TORQUE * push[-1].clamp(-1, 1)
+
+        paths.append(adapter.rollout(babble, seed=seed + 1000 * (number + 1)))
+    states, actions = (torch.cat([getattr(p, name) for p in paths]) for name in ("states", "actions"))
+    return Trajectory(states, actions / REACHER_TORQUE)
+
+
+class _InTheSimulator:
+    "Policies of several goals, one copy of the simulator each."
+
+    def __init__(self, control: GoalControl, adapter: GymAdapter, goals: TaskBatch, seed: int):
+        self.control, self.adapter, self.goals, self.seed = control, adapter, goals, seed
+
+    def states(self, params: Params) -> Tensor:  # (T, H + 1, 4)
+        "States of one rollout of each policy."
+
+        def act(states: Tensor) -> Tensor:
+            return REACHER_TORQUE * self.control.act(params, states[:, None], self.goals.x)[:, 0]
+
+        return self.adapter.rollout(act, seed=self.seed).states
+
+    def learned_loss(self, loss: MetaLoss, params: Params) -> Tensor:
+        "The learned loss on a rollout, `(T,)`; its gradient passes through the actions only."
+        states = self.states(params)
+        actions = self.control.act(params, states[:, :-1], self.goals.x.expand(-1, states.shape[1] - 1, -1))
+        return self.control.learned_loss(loss, Trajectory(states[:, None], actions[:, None]), self.goals.x)
+
+    def distance(self, params: Params) -> Tensor:
+        "How far from the goals the rollouts end, `(T,)`."
+        return (self.states(params)[:, -1, :2] - self.goals.x[:, 0]).norm(dim=-1)
+
+# %% ../../nbs/ml3/36b_experiments.ipynb #f754204e
+def reacher_run(
+    seed: int,  # of everything
+    iters: int = 120,  # outer iterations
+    epochs: int = 100,  # of the ensemble's training
+    count: int = 20,  # test goals, and copies of the simulator
+    updates: int = 5,  # at test
+    grid: tuple[float, ...] = REACH_GRID,  # step sizes of descent through the ensemble
+) -> dict[str, Any]:  # mean final distance in the simulator after 0, 1, … updates; error of the ensemble
+    "Learn Reacher's dynamics, train a loss through them, and use it in the simulator."
+    generator = torch.Generator().manual_seed(seed)
+    adapter = GymAdapter("Reacher-v5", count, reacher_state)
+    seen, fresh = (reacher_data(adapter, n, seed=10 * seed + k) for n, k in ((3, 0), (1, 5)))
+    model = LearnedDynamics(4, 2, seed=seed)
+    model.fit(seen, epochs)
+    told = model.step(fresh.states[:, :-1], fresh.actions) - fresh.states[:, 1:]
+    error = (told.std((0, 1)) / fresh.states.diff(dim=1).std((0, 1))).tolist()
+    policy = nn.Sequential(nn.Linear(6, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 2))
+    control, draw = GoalControl(model, policy, adapter.limit), small_last_layer(policy)
+    loss = MetaLoss(8, (64, 64), "elu", "softplus", bias=True, init="torch", generator=generator)
+    settings = {"inner": SGD(0.1), "iters": iters, "outer_lr": 3e-3, "meta_batch": 8, "seed": seed}
+    settings |= {"inner_loss": control.inner_loss, "reinit": draw}
+    meta_train(loss, policy, GoalReach(), control.task_loss, **settings)
+    goals = GoalReach().sample(count, torch.Generator().manual_seed(1000 + seed))
+    start = draw(count, torch.Generator().manual_seed(2000 + seed))
+    world = _InTheSimulator(control, adapter, goals, seed)
+    learned, direct = partial(world.learned_loss, loss), partial(control.task_loss, batch=goals)
+    curves = _contest(start, learned, direct, world.distance, 0.1, updates, grid)
+    adapter.close()
+    return _mean_curves(curves, "through the model") | {"step error": [round(each, 4) for each in error]}
 
 # %% ../../nbs/ml3/36b_experiments.ipynb #c802d3b9
 def _curves(result: Any, at: Iterable[int]) -> dict[str, Any]:
-    "Mean scores over tasks after some numbers of steps."
+    "Mean scores over tasks after some numbers of steps; a learner that diverged counts as a million."
     picked = {
-        name: {str(k): round(float(curve.mean((0, 1))[k]), 5) for k in at}
+        name: {str(k): round(float(np.minimum(curve, 1e6).mean((0, 1))[k]), 5) for k in at}
         for name, curve in result.curves.items()
     }
     facts = {"best lr": result.best_lr, "norm ratio": float(np.nanmedian(result.norm_ratio))}
@@ -343,26 +481,38 @@ def digits_run(
 _TRAINED_WAVES = SineTasks(phase=(-1.5, 1.5))  # the distribution of meta-training
 _OTHER_WAVES = SineTasks(phase=(1.5, 4.78))  # phases outside of it
 _BROAD_WAVES = SineTasks((0.2, 10.0), (-3.1416, 3.1416), (-8.0, 8.0))  # all phases, larger, wider
+_ARMS = {"speed": 1.0, "acceleration": 2.0, "points": 64}
+_FAMILIES = {  # name -> distributions, and widths of input and output
+    "waves": ({"as trained": _TRAINED_WAVES, "shifted": _OTHER_WAVES, "broad": _BROAD_WAVES}, (1, 1)),
+    "arms": (
+        {
+            "as trained": InverseDynamics2R((0.4, 0.6), (0.4, 0.6), **_ARMS),
+            "shifted": InverseDynamics2R((0.6, 0.8), (0.6, 0.8), **_ARMS),
+            "broad": InverseDynamics2R((0.1, 1.2), (0.1, 1.2), **_ARMS),
+        },
+        (6, 2),
+    ),
+}
 
 
-def train_wave_loss(
-    seed: int,  # of everything
-    iters: int = 300,  # outer iterations
-) -> MetaLoss:
-    "Train a loss for ten steps of 1e-3 on waves with a 1-40-40-1 network."
-    loss = MetaLoss.supervised(1, activation="elu", generator=torch.Generator().manual_seed(seed))
-    settings = {"inner": SGD(1e-3), "inner_steps": 10, "outer_at": "mean", "meta_batch": 10, "seed": seed}
-    meta_train(loss, _mlp(1, 40, 40, 1), _TRAINED_WAVES, "mse", iters=iters, **settings)
+@cache
+def _ten_step_loss(family: str, seed: int, iters: int) -> MetaLoss:
+    "A loss trained for ten steps of 1e-3; what counts is the mean error after each of them."
+    sets, (inputs, outputs) = _FAMILIES[family]
+    generator = torch.Generator().manual_seed(seed)
+    loss = MetaLoss.supervised(outputs, generator=generator)
+    settings = {"inner": SGD(1e-3), "inner_steps": 10, "outer_at": "mean", "outer_lr": 1e-2, "seed": seed}
+    meta_train(loss, _mlp(inputs, 40, 40, outputs), sets["as trained"], "mse", iters=iters, **settings)
     return loss
 
 # %% ../../nbs/ml3/36b_experiments.ipynb #45b6c3a5
 def transfer_run(
     seed: int,  # of everything
     iters: int = 300,  # outer iterations
-    at: tuple[int, ...] = (0, 30, 100),  # numbers of steps to report
+    at: tuple[int, ...] = (0, 10, 30),  # numbers of steps to report
 ) -> dict[str, Any]:  # mean squared errors after so many steps, by architecture
     "Use one loss for networks of two to five layers and other activations."
-    loss = train_wave_loss(seed, iters)
+    loss = _ten_step_loss("waves", seed, iters)
     models = {f"{d} layers": _mlp(1, *[40] * d, 1) for d in (2, 3, 4, 5)}
     models |= {"tanh": _mlp(1, 40, 40, 1, activation=nn.Tanh), "wide": _mlp(1, 200, 200, 1)}
     found = {}
@@ -370,41 +520,51 @@ def transfer_run(
         found[name] = _curves(_tested(loss, model, _OTHER_WAVES, max(at), 1e-3, seed), at)
     return found
 
+# %% ../../nbs/ml3/36b_experiments.ipynb #b2c3d4e5
+@dataclass(frozen=True)
+class _TunedMAML:
+    "A learned start, used with the step size of a grid that ends best on the test tasks."
+
+    start: MAML
+    grid: tuple[float, ...] = (3e-4, 1e-3, 3e-3, 1e-2)
+    name: str = "maml_tuned"
+
+    def curves(self, test: _Test) -> dict[str, Tensor]:
+        runs = [replace(self.start, inner=SGD(lr)).curves(test)[self.start.name] for lr in self.grid]
+        return {self.name: min(runs, key=lambda curve: float(curve[:, -1].mean()))}
+
 
 def broad_run(
     seed: int,  # of everything
-    iters: int = 300,  # outer iterations; three times as many for MAML
-    at: tuple[int, ...] = (0, 1, 10, 30, 100),  # numbers of steps to report
+    family: str = "waves",  # "waves" or "arms": inverse dynamics of two-link arms
+    iters: int = 300,  # outer iterations, of the loss and of MAML
+    at: tuple[int, ...] = (0, 1, 10, 30),  # numbers of steps to report
 ) -> dict[str, Any]:  # mean squared errors on the three distributions
     "Compare a learned loss with a learned start where training took place, beside it, and far around."
-    loss, model = train_wave_loss(seed, iters), _mlp(1, 40, 40, 1)
+    sets, (inputs, outputs) = _FAMILIES[family]
+    model = _mlp(inputs, 40, 40, outputs)
+    loss = _ten_step_loss(family, seed, iters)
     first = initial_params(model, 1, torch.Generator().manual_seed(seed))
     model.load_state_dict({name: each[0] for name, each in first.items()})
-    facts = {"inner": SGD(1e-2), "inner_steps": 5, "iters": 3 * iters, "seed": seed}
-    starts = [train_maml(model, _TRAINED_WAVES, first_order=order, **facts) for order in (False, True)]
-    sets = {"as trained": _TRAINED_WAVES, "shifted": _OTHER_WAVES, "broad": _BROAD_WAVES}
-    baselines = ("task", "task_lr_grid", "norm_matched", *starts)
+    facts = {"inner": SGD(1e-2), "inner_steps": 5, "iters": iters, "seed": seed}
+    starts = [train_maml(model, sets["as trained"], first_order=order, **facts) for order in (False, True)]
+    baselines = ("task", "task_lr_grid", "norm_matched", *starts, _TunedMAML(starts[0]))
     return {
         name: _curves(_tested(loss, model, tasks, max(at), 1e-3, seed, baselines=baselines), at)
         for name, tasks in sets.items()
     }
 
 # %% ../../nbs/ml3/36b_experiments.ipynb #0e67e513
-def _inertia_error(forward: Forward) -> Callable[[Params, TaskBatch], Tensor]:
-    "The extra loss: mean squared error of the predicted inertia."
-
-    def error(params: Params, batch: TaskBatch) -> Tensor:
-        true = batch.meta["inertia"]
-        entries = torch.stack([true[..., 0, 0], true[..., 0, 1], true[..., 1, 1]], -1)
-        return (forward(params, batch.x)[..., 2:] - entries).square().flatten(1).mean(1)
-
-    return error
+def _inertia(batch: TaskBatch) -> Tensor:  # (T, N, 3)
+    "The three different entries of the inertia matrix."
+    true = batch.meta["inertia"]
+    return torch.stack([true[..., 0, 0], true[..., 0, 1], true[..., 1, 1]], -1)
 
 
 def torque_run(
     seed: int,  # of everything
     iters: int = 200,  # outer iterations
-) -> dict[str, Any]:  # mean squared error of the torques after 1, 10, 50 steps
+) -> dict[str, Any]:  # mean squared error of the torques after 0, 1, 10, 50 steps
     "Train losses with and without the inertia as extra knowledge; test on other arms."
     tasks = InverseDynamics2R(mass=(0.5, 1.0), length=(0.5, 1.0), acceleration=2.0, points=64)
     model = _mlp(6, 64, 64, 5)
@@ -415,35 +575,46 @@ def torque_run(
     def torques(params: Params, batch: TaskBatch) -> Tensor:
         return (forward(params, batch.x)[..., :2] - batch.y).square().flatten(1).mean(1)
 
-    def scores(values: Callable, lr: float) -> dict[str, float]:
-        run = unroll(start, values, test, SGD(lr), 50, create_graph=False, trace=True, check=False)
-        ends = {str(k): torques(run.trace[k - 1], test).detach().nan_to_num(1e6) for k in (1, 10, 50)}
-        return {k: float(each.mean()) for k, each in ends.items()}
-
     def values(learned: MetaLoss, params: Params, batch: TaskBatch) -> Tensor:
         return learned(forward(params, batch.x), batch.y).flatten(1).mean(1)
 
+    extra = known_quantity_loss(lambda params, batch: forward(params, batch.x)[..., 2:], _inertia)
+    direct, grid = partial(torques, batch=test), (3e-3, 1e-2, 3e-2, 0.1)
     for name, gamma in (("shaped", 1.0), ("unshaped", 0.0)):
         loss = MetaLoss(7, (50, 50), "elu", bias=True, generator=torch.Generator().manual_seed(seed))
         settings = {"inner": SGD(1e-2), "inner_steps": 5, "iters": iters, "seed": seed, "gamma": gamma}
-        settings |= {"extra_loss": _inertia_error(forward) if gamma else None, "inner_loss": values}
+        settings |= {"extra_loss": extra if gamma else None, "inner_loss": values}
         meta_train(loss, model, tasks, torques, **settings)
-        found[name] = scores(lambda p, b, m=loss: values(m, p, b), 1e-2)
-    grid = {f"{lr:g}": scores(torques, lr) for lr in (3e-3, 1e-2, 3e-2, 0.1)}
-    return found | {"squared error": grid}
+        curves = _contest(start, partial(values, loss, batch=test), direct, direct, 1e-2, 50, grid)
+        means = _mean_curves(curves, "squared error")
+        found[name], found[f"{name}, norm matched"] = means["ml3"], means["norm_matched"]
+    found["squared error"] = means["squared error"]
+    return _at(found, (0, 1, 10, 50))
+
+
+def _at(found: dict[str, Any], steps: tuple[int, ...]) -> dict[str, Any]:
+    "The curves in `found` after some numbers of steps."
+    if isinstance(found, list):
+        return {str(k): found[k] for k in steps}
+    return {name: _at(each, steps) for name, each in found.items()}
 
 # %% ../../nbs/ml3/36b_experiments.ipynb #7282c8d4
 EXPERIMENTS: dict[str, Callable[[int], dict[str, Any]]] = {  # name -> function of a seed
-    "frequency": lambda seed: frequency_run(seed, unshaped=seed < 2),  # two seeds without the extra loss
+    "frequency": frequency_run,
     "reach": reach_run,
+    "reacher": reacher_run,
     "car": car_run,
-    "car_plain": lambda seed: car_run(seed, shaped=False),
-    "car_authors": lambda seed: car_run(seed, gradient="straight", probes=0, outer_lr=1e-3),
+    "car_plain": partial(car_run, shaped=False),
+    "car_as_drawn": partial(car_run, first=1.0),
+    "car_authors": partial(car_run, gradient="straight", probes=0, first=1.0, outer_lr=1e-3),
     "model_free": model_free_run,
+    "demonstrations": partial(model_free_run, gamma=1.0),
+    "ppo": ppo_run,
     "sine": sine_run,
     "digits": digits_run,
     "transfer": transfer_run,
     "broad": broad_run,
+    "broad_arms": partial(broad_run, family="arms"),
     "torque": torque_run,
 }
 

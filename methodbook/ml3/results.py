@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,9 @@ from .problem import MetaProblem, mixed_derivative_product
 from .tasks import frequency_error, read_tasks
 
 # %% auto #0
-__all__ = ['Runs', 'NUMBERS', 'CLAIMS', 'gradient_errors', 'stored_runs', 'run_numbers', 'plot_frequency', 'plot_reach',
-           'plot_car', 'tour', 'reproduce', 'add_commands']
+__all__ = ['Runs', 'NUMBERS', 'CLAIMS', 'Lines', 'Groups', 'gradient_errors', 'stored_runs', 'run_numbers', 'plot_updates',
+           'score_groups', 'plot_groups', 'plot_frequency', 'plot_reach', 'plot_car', 'tour', 'reproduce',
+           'add_commands']
 
 # %% ../../nbs/ml3/39_results.ipynb #c534e1c2
 def gradient_errors() -> dict[str, float]:  # M1.1: largest difference, M1.2: relative error
@@ -119,54 +121,89 @@ def _frequency_numbers(runs: Runs) -> dict[str, float]:
     return {"M6.1": shares["shaped"], "M6.2": shares["unshaped"], "M6.3": square}
 
 # %% ../../nbs/ml3/39_results.ipynb #b9683ee0
-def _car_numbers(runs: Runs) -> dict[str, float]:
-    arrived = sum(max(run["path"]) >= 0.499 for run in runs.values())
-    return {"M6.4": 5 * arrived / len(runs)}
+def _arrived(runs: Runs) -> float:
+    "Seeds that reach the flag, as if there were five."
+    return 5 * sum(max(run["path"]) >= 0.499 for run in runs.values()) / len(runs)
 
 
 def _model_free_numbers(runs: Runs) -> dict[str, float]:
-    gains = [run["ml3"][5] - _best(run["policy gradient"], 5, max) for run in runs.values()]
-    return {"M4.1": float(np.mean(gains))}
+    rival = _best(_mean_curves(runs, "policy gradient"), 5, max)
+    return {"M4.1": _mean(runs, lambda run: run["ml3"][5]) - rival}
+
+
+def _reacher_numbers(runs: Runs) -> dict[str, float]:
+    learned = _mean(runs, lambda run: run["ml3"][1])
+    rival = _best(_mean_curves(runs, "through the model"), 1)
+    return {"M3.4": learned / _mean(runs, lambda run: run["ml3"][0]), "M3.5": learned / rival}
+
+
+def _ratio(runs: Runs, where: str, ours: str, rival: str, at: str) -> float:
+    "Mean over seeds of one contender's score over that of another."
+    return _mean(runs, lambda run: run[where][ours][at]) / _mean(runs, lambda run: run[where][rival][at])
+
+
+def _digits_numbers(runs: Runs) -> dict[str, float]:
+    rivals = {"M2.4": "task", "M2.5": "task_lr_grid"}
+    return {claim: _ratio(runs, "test", "ml3", rival, "5") for claim, rival in rivals.items()}
 
 
 def _transfer_numbers(runs: Runs) -> dict[str, float]:
     names = next(iter(runs.values())).keys()
-    ratios = {
-        name: _mean(runs, lambda run, name=name: run[name]["ml3"]["30"])
-        / _mean(runs, lambda run, name=name: run[name]["task"]["30"])
-        for name in names
-    }
-    return {"M5.1": max(ratios.values())}
+    return {"M5.1": max(_ratio(runs, name, "ml3", "task", "30") for name in names)}
 
 
-def _broad_numbers(runs: Runs) -> dict[str, float]:
-    ratios = {
-        name: _mean(runs, lambda run, name=name: run[name]["ml3"]["30"])
-        / _mean(runs, lambda run, name=name: run[name]["maml"]["30"])
-        for name in ("as trained", "shifted", "broad")
-    }
-    return dict(zip(("M7.1", "M7.2", "M7.3"), ratios.values(), strict=True))
+def _broad_numbers(runs: Runs, claims: tuple[str, ...]) -> dict[str, float]:
+    places = ("as trained", "shifted", "broad")
+    ratios = [_ratio(runs, place, "ml3", "maml_tuned", "30") for place in places]
+    return dict(zip(claims, ratios, strict=True))
+
+
+def _torque_numbers(runs: Runs) -> dict[str, float]:
+    shaped, unshaped = (_mean(runs, lambda run, n=n: run[n]["10"]) for n in ("shaped", "unshaped"))
+    steps = next(iter(runs.values()))["squared error"]
+    rival = min(_mean(runs, lambda run, lr=lr: run["squared error"][lr]["10"]) for lr in steps)
+    return {"M6.6": shaped / unshaped, "M6.7": shaped / rival}
+
+# %% ../../nbs/ml3/39_results.ipynb #e6bc9a74
+def _together(runs: dict[str, Runs]) -> dict[str, float]:
+    "Numbers that compare two experiments, seed by seed."
+    found = {}
+    if runs.get("model_free") and runs.get("ppo"):
+        ours, rival = runs["model_free"], runs["ppo"]
+        found["M4.2"] = float(np.mean([ours[s]["ml3"][5] - rival[s]["ppo"][5] for s in ours if s in rival]))
+    if runs.get("model_free") and runs.get("demonstrations"):
+        ours, rival = runs["demonstrations"], runs["model_free"]
+        found["M6.8"] = float(np.mean([ours[s]["ml3"][5] - rival[s]["ml3"][5] for s in ours if s in rival]))
+    return found
 
 
 NUMBERS: dict[str, Callable[[Runs], dict[str, float]]] = {  # experiment -> its claims
     "reach": _reach_numbers,
     "frequency": _frequency_numbers,
-    "car": _car_numbers,
+    "reacher": _reacher_numbers,
+    "car": lambda runs: {"M6.4": _arrived(runs)},
+    "car_plain": lambda runs: {"M6.9": _arrived(runs)},
     "model_free": _model_free_numbers,
     "sine": _sine_numbers,
+    "digits": _digits_numbers,
     "transfer": _transfer_numbers,
-    "broad": _broad_numbers,
+    "broad": partial(_broad_numbers, claims=("M7.1", "M7.2", "M7.3")),
+    "broad_arms": partial(_broad_numbers, claims=("M7.4", "M7.5", "M7.6")),
+    "torque": _torque_numbers,
 }
 
 # %% ../../nbs/ml3/39_results.ipynb #7db4c5af
 _PAPER = "Bechtle et al. 2019"
-_PAGE = "ml3/39_results.ipynb"
+_PAGE, _NEXT_PAGE = "ml3/39_results.ipynb", "ml3/39a_learning.ipynb"
+_ON_NEXT_PAGE = {"sine-regression-m2", "digits-m2", "torques-m6"}
+_ON_NEXT_PAGE |= {"other-architectures-m5", "a-broader-distribution-m7"}
 _NONE = {"paper": None, "paper_source": "not found"}
 
 
 def _claim(id: str, where: str, statement: str, bound: float, rule: str, how: str, **more: Any) -> Claim:
     section = more.pop("section", "")
-    page = f"{_PAGE}#{section}" if section else _PAGE
+    place = _NEXT_PAGE if section in _ON_NEXT_PAGE else _PAGE
+    page = f"{place}#{section}" if section else place
     facts = {"source": f"{_PAPER}, {where}", "statement": statement, "how": how, "page": page}
     return Claim(id=id, bound=bound, rule=rule, **facts, **(_NONE | {"drift": 0.02} | more))
 
@@ -187,10 +224,15 @@ _CLAIMS_LEARNING = (
     _claim("M2.3", "not in the paper", "Sine, other waves: the same, the squared error at its best step",
            1.0, "at most", "eight step sizes, chosen on the test tasks", drift=0.2,
            section="sine-regression-m2", **_LONGER),
+    _claim("M2.4", "figure 2", "Digits, other pairs: share of errors after 5 steps over the cross entropy's",
+           1.0, "at most", "MNIST, 28 x 28, at the same step size, mean over seeds", drift=0.1,
+           section="digits-m2"),
+    _claim("M2.5", "not in the paper", "Digits, other pairs: the same, the cross entropy at its best step",
+           1.0, "at most", "six step sizes, chosen on the test tasks", drift=0.1, section="digits-m2"),
 )  # fmt: skip
 
 # %% ../../nbs/ml3/39_results.ipynb #9f512ddb
-_CLAIMS_CONTROL = (
+_CLAIMS_GOALS = (
     _claim("M3.1", "section IV-A.2, figure 3", "Unseen goals, one update: final distance over the first one",
            0.35, "at most", "point mass, 20 goals a seed, mean of five seeds", section="goals-in-a-model-m3"),
     _claim("M3.2", "section IV-A.2, figure 3", "The same over one update of direct descent at its best step",
@@ -200,44 +242,80 @@ _CLAIMS_CONTROL = (
            1.0, "at most", "eight step sizes, chosen on the test goals", drift=0.3,
            section="goals-in-a-model-m3",
            why="with a small enough step, direct descent through the model passes it after four updates"),
+    _claim("M3.4", "section IV-A.2, figure 3", "Reacher, learned model: one update, distance over the first",
+           0.35, "at most", "gymnasium's Reacher-v5, 20 goals a seed, ensemble of three", drift=0.1,
+           section="reacher-with-a-learned-model-m3"),
+    _claim("M3.5", "section IV-A.2, figure 3", "Reacher: the same over one update through the learned model",
+           1.0, "at most", "eight step sizes, chosen on the test goals", drift=0.1,
+           section="reacher-with-a-learned-model-m3"),
     _claim("M4.1", "section IV-A.3, figure 4", "Unseen goals, no model: 5 updates, return less the rival's",
            0.0, "at least", "policy gradient at its best step; point mass, 10 goals, 64 rollouts", drift=0.5,
            section="goals-without-a-model-m4",
+           conditions="a point mass in place of gymnasium's Reacher and Ant",
+           why="a policy gradient with normalised advantages and a tuned step size learns as fast"),
+    _claim("M4.2", "section IV-A.3, figure 4", "Unseen goals, no model: 5 updates, return less that of PPO",
+           0.0, "at least", "stable-baselines3, one network a goal, 64 rollouts an update", drift=0.5,
+           section="goals-without-a-model-m4",
            conditions="a point mass in place of gymnasium's Reacher and Ant"),
-    _claim("M6.1", "section IV-B.1, figure 5", "Shaped loss: share of 50 frequencies found in 10 steps",
-           0.6, "at least", "mean of three seeds (0.98, 0.50, 0.88); found means within 0.1",
-           section="a-frequency-m6"),
-    _claim("M6.2", "section IV-B.1, figure 5", "Loss learned without the extra term: the same share",
-           0.25, "at most", "mean of two seeds", section="a-frequency-m6"),
-    _claim("M6.3", "section IV-B.1, figure 5", "Squared error at its best step, 100 steps: the same share",
-           0.2, "at most", "step sizes 0.01, 0.1, 1", section="a-frequency-m6"),
-    _claim("M6.4", "section IV-B, figure 6", "Mountain car with extra goal: seeds of five that arrive",
-           4.0, "at least", "five seeds, one update; derivative of the clips, excited first states",
-           drift=0.0, section="the-mountain-car-m6",
-           why="first policies that push to the right at rest end on the slope"),
-    _claim("M6.5", "section IV-B, figure 6", "iLQR does not arrive: its highest position, the goal being 0.5",
-           0.45, "at most", "limits inside the sweep, better of two costs", section="the-mountain-car-m6",
-           why="with the limits inside its backward sweep iLQR solves the task, given the model"),
 )  # fmt: skip
 
-# %% ../../nbs/ml3/39_results.ipynb #ff3a0241
+# %% ../../nbs/ml3/39_results.ipynb #df04dec1
+_CLAIMS_KNOWLEDGE = (
+    _claim("M6.1", "section IV-B.1, figure 5", "Shaped loss: share of 50 frequencies found in 10 steps",
+           0.6, "at least", "mean over seeds; found means within 0.1", section="a-frequency-m6"),
+    _claim("M6.2", "section IV-B.1, figure 5", "Loss learned without the extra term: the same share",
+           0.25, "at most", "mean over seeds", section="a-frequency-m6"),
+    _claim("M6.3", "section IV-B.1, figure 5", "Squared error at its best step, 100 steps: the same share",
+           0.2, "at most", "step sizes 0.01, 0.1, 1", section="a-frequency-m6"),
+    _claim("M6.4", "section IV-B.2, figure 6", "Mountain car with extra goal: seeds of five that arrive",
+           4.0, "at least", "one update of a first policy near rest, five seeds", drift=0.0,
+           section="the-mountain-car-m6"),
+    _claim("M6.5", "section IV-B.2, figure 6", "iLQR does not arrive: its highest position, the goal at 0.5",
+           0.45, "at most", "limits inside the sweep, better of two costs", section="the-mountain-car-m6",
+           why="with the limits inside its backward sweep iLQR solves the task, given the model"),
+    _claim("M6.6", "section IV-B.1, figure 5", "Torques, inertia known: error after 10 steps over unshaped",
+           1.0, "at most", "two-link arms, trained for five steps, mean over seeds", drift=0.1,
+           section="torques-m6"),
+    _claim("M6.7", "section IV-B.1, figure 5", "Torques: the same over the squared error's, best step",
+           1.0, "at most", "four step sizes, chosen on the test arms", drift=0.1, section="torques-m6",
+           why="what the loss learned here is slower than plain descent with a tuned step size"),
+    _claim("M6.8", "section IV-B.3, figure 6", "An expert in training: return in 5 updates less that without",
+           0.0, "at least", "point mass, no model, regulator as expert, mean over seeds", drift=0.5,
+           section="demonstrations-m6"),
+    _claim("M6.9", "section IV-B.2, figure 6", "Mountain car without extra goal: seeds of five that arrive",
+           0.0, "at most", "otherwise as M6.4", drift=0.0, section="the-mountain-car-m6"),
+)  # fmt: skip
+
+# %% ../../nbs/ml3/39_results.ipynb #67c9163d
+_MAML_KNOWS = "MAML's start knows the family; a learned loss has to say everything by its gradients"
+_ON_WAVES = {"conditions": "on waves, not on Meta-World", "why": _MAML_KNOWS}
+_ON_ARMS = {"conditions": "on arms, not on Meta-World", "why": _MAML_KNOWS}
 _CLAIMS_WIDER = (
     _claim("M5.1", "figure 4", "Other architectures: worst ratio of errors after 30 steps",
            1.0, "at most", "learned over squared error; 2 to 5 layers, tanh, wide; mean of seeds", drift=0.1,
            section="other-architectures-m5", conditions="at the same step size"),
     _claim("M7.1", "open question", "Waves as in training: learned loss over MAML, error after 30 steps",
-           1.0, "at most", "1-40-40-1 network, MAML of second order, mean of seeds", drift=0.5,
-           section="a-broader-distribution-m7", conditions="on waves, not on Meta-World"),
+           1.0, "at most", "1-40-40-1 network, MAML at its best step, mean over seeds", drift=0.5,
+           section="a-broader-distribution-m7", **_ON_WAVES),
     _claim("M7.2", "open question", "Phases never seen: learned loss over MAML, error after 30 steps",
            1.0, "at most", "as M7.1", drift=0.5, section="a-broader-distribution-m7",
-           conditions="on waves, not on Meta-World"),
+           **_ON_WAVES),
     _claim("M7.3", "open question", "A broad distribution: learned loss over MAML, error after 30 steps",
            1.0, "at most", "as M7.1; all phases, amplitudes to 10, x to 8", drift=0.5,
-           section="a-broader-distribution-m7", conditions="on waves, not on Meta-World"),
+           section="a-broader-distribution-m7", **_ON_WAVES),
+    _claim("M7.4", "open question", "Arms as in training: learned loss over MAML, error after 30 steps",
+           1.0, "at most", "torques of two-link arms, 6-40-40-2 network, MAML at its best step", drift=0.5,
+           section="a-broader-distribution-m7", **_ON_ARMS),
+    _claim("M7.5", "open question", "Heavier and longer arms: learned loss over MAML, error after 30 steps",
+           1.0, "at most", "as M7.4", drift=0.5, section="a-broader-distribution-m7",
+           **_ON_ARMS),
+    _claim("M7.6", "open question", "A broad distribution of arms: learned loss over MAML, 30 steps",
+           1.0, "at most", "as M7.4; links from a quarter to three times the size", drift=0.5,
+           section="a-broader-distribution-m7", **_ON_ARMS),
 )  # fmt: skip
-CLAIMS = (*_CLAIMS_LEARNING, *_CLAIMS_CONTROL, *_CLAIMS_WIDER)  # the measured claims of this chapter
+CLAIMS = (*_CLAIMS_LEARNING, *_CLAIMS_GOALS, *_CLAIMS_KNOWLEDGE, *_CLAIMS_WIDER)  # all measured claims
 
-# %% ../../nbs/ml3/39_results.ipynb #cd1e165d
+# %% ../../nbs/ml3/39_results.ipynb #9348f346
 def stored_runs(
     folder: str | Path = "results/ml3",  # where the files are
 ) -> dict[str, Runs]:  # experiment -> seed -> numbers; experiments without a file are left out
@@ -254,7 +332,101 @@ def run_numbers(
     for name, numbers in NUMBERS.items():
         if runs.get(name):
             found |= numbers(runs[name])
-    return found
+    return found | _together(runs)
+
+# %% ../../nbs/ml3/39_results.ipynb #ff3a0241
+Lines = dict[str, tuple[str, np.ndarray]]  # label -> method of the palette, curves `(seeds, updates + 1)`
+
+
+def _lines(runs: Runs, grid: str, rival: str, at: Iterable[int], best: Callable = min) -> Lines:
+    "The learned loss, the rival with steps as long, and the rival's step sizes that are best after `at`."
+
+    def stacked(pick: Callable[[dict], Any]) -> np.ndarray:
+        return np.array([pick(run) for run in runs.values()])
+
+    lines = {"learned loss": ("ml3", stacked(lambda run: run["ml3"]))}
+    if all("norm_matched" in run for run in runs.values()):
+        lines["steps as long, along the rival"] = ("norm_matched", stacked(lambda run: run["norm_matched"]))
+    curves = _mean_curves(runs, grid)
+    for updates in at:
+        lr = best(curves, key=lambda lr, updates=updates: curves[lr][updates])
+        before = next((each for each in lines if each.startswith(f"{rival}, step {lr}:")), None)
+        if before:
+            lines[f"{before} and {updates}"] = lines.pop(before)
+            continue
+        label = f"{rival}, step {lr}: best after {updates}"
+        lines[label] = ("task_loss", stacked(lambda run, lr=lr: run[grid][lr]))
+    return lines
+
+
+def plot_updates(
+    lines: Lines,  # contenders
+    ylabel: str,  # what is drawn
+    title: str,  # what it shows
+    limits: tuple[float, float] | None = None,  # of the vertical axis
+) -> Figure:
+    "Draw curves over updates: means, with bands from the least to the greatest seed."
+    figure, axes = plt.subplots(figsize=(6.4, 3.6))
+    seen: list[str] = []
+    for label, (method, curves) in lines.items():
+        faint = {"alpha": 0.5} if method in seen else {}
+        seen.append(method)
+        axes.plot(curves.mean(0), **look(method) | faint, label=label)
+        steps = range(curves.shape[1])
+        axes.fill_between(steps, curves.min(0), curves.max(0), color=COLOURS[method], alpha=0.1, lw=0)
+    axes.set(xlabel="updates on a new goal", ylabel=ylabel, ylim=limits)
+    axes.set_title(title)
+    axes.legend(fontsize=8)
+    return figure
+
+# %% ../../nbs/ml3/39_results.ipynb #cd1e165d
+Groups = dict[str, dict[str, tuple[str, list[float]]]]  # group -> contender -> method, a value for each seed
+_CONTENDERS = {  # key in a run -> label, method of the palette
+    "ml3": ("learned loss", "ml3"),
+    "task": ("task loss, same step", "random"),
+    "norm_matched": ("task loss, steps as long", "norm_matched"),
+    "task_lr_grid": ("task loss, best step", "task_loss"),
+    "maml_tuned": ("MAML, best step", "maml"),
+}
+
+
+def score_groups(
+    runs: Runs,  # of an experiment whose runs are group -> contender -> steps -> score
+    at: str,  # after how many steps
+) -> Groups:
+    "Gather the scores of all contenders by group."
+    first = next(iter(runs.values()))
+    return {
+        group: {
+            label: (method, [run[group][key][at] for run in runs.values()])
+            for key, (label, method) in _CONTENDERS.items()
+            if key in first[group]
+        }
+        for group in first
+    }
+
+# %% ../../nbs/ml3/39_results.ipynb #d4e5f6a7
+def plot_groups(
+    groups: Groups,  # what to draw
+    ylabel: str,  # of the scores
+    title: str,  # what it shows
+    log: bool = True,  # whether the scores have a logarithmic axis
+) -> Figure:
+    "Draw a dot a seed and a bar for the mean, contenders side by side in each group."
+    figure, axes = plt.subplots(figsize=(7.0, 3.6))
+    contenders = list(next(iter(groups.values())))
+    for number, name in enumerate(contenders):
+        shift = 0.8 * ((number + 0.5) / len(contenders) - 0.5)
+        for place, group in enumerate(groups.values()):
+            method, values = group[name]
+            colour, label = COLOURS[method], name if place == 0 else None
+            axes.plot([place + shift] * len(values), values, "o", color=colour, markersize=3, alpha=0.5)
+            axes.plot(place + shift, np.mean(values), "_", color=colour, markersize=13, mew=3, label=label)
+    axes.set_xticks(range(len(groups)), list(groups))
+    axes.set(ylabel=ylabel, yscale="log" if log else "linear")
+    axes.set_title(title)
+    axes.legend(fontsize=8, ncols=2)
+    return figure
 
 # %% ../../nbs/ml3/39_results.ipynb #7f11e229
 def plot_frequency(
@@ -294,21 +466,12 @@ def plot_frequency(
 def plot_reach(
     runs: Runs,  # of the experiment `reach`
 ) -> Figure:
-    "Draw distance from unseen goals over updates, learned loss and direct descent at its best step size."
-    figure, axes = plt.subplots(figsize=(6.4, 3.6))
-    learned = np.array([run["ml3"] for run in runs.values()])
-    curves = _mean_curves(runs, "direct")
-    axes.plot(learned.mean(0), **look("ml3"), label="learned loss")
-    axes.fill_between(range(11), learned.min(0), learned.max(0), color=COLOURS["ml3"], alpha=0.12, lw=0)
-    for at, alpha in ((10, 1.0), (1, 0.5)):
-        best = min(curves, key=lambda lr, at=at: curves[lr][at])
-        label = f"task loss through the model, step {best}: best after {at}"
-        axes.plot(curves[best], **look("task_loss") | {"alpha": alpha}, label=label)
-    axes.set(xlabel="updates on a new goal", ylabel="final distance from it", ylim=(0, 1.6))
-    once, one, ten = learned[:, 1].mean(), _best(curves, 1), _best(curves, 10)
-    axes.set_title(f"One update leaves {once:.2f}, one of direct descent {one:.2f}, ten {ten:.2f}")
-    axes.legend()
-    return figure
+    "Draw distance from unseen goals over updates, learned loss and direct descent at its best step sizes."
+    once = _mean(runs, lambda run: run["ml3"][1])
+    one, ten = (_best(_mean_curves(runs, "direct"), at) for at in (1, 10))
+    title = f"One update leaves {once:.2f}, one of direct descent {one:.2f}, ten {ten:.2f}"
+    lines = _lines(runs, "direct", "through the model", (10, 1))
+    return plot_updates(lines, "final distance from it", title, (0, 1.6))
 
 # %% ../../nbs/ml3/39_results.ipynb #ab7dce5a
 def plot_car(
@@ -319,7 +482,8 @@ def plot_car(
     figure, axes = plt.subplots(figsize=(6.8, 3.8))
     looks = {
         "car": ("ml3", "learned, with extra goal"),
-        "car_plain": ("norm_matched", "learned, without"),
+        "car_as_drawn": ("random", "learned, first policies as drawn"),
+        "car_plain": ("norm_matched", "learned, without extra goal"),
         "car_authors": ("task_loss", "learned, authors' set-up"),
     }
     for name, (method, label) in looks.items():
@@ -402,7 +566,7 @@ def reproduce(
     check_choice("scale", scale, ("small", "full"))
     check_integer("seeds", seeds, minimum=1)
     place = Path(folder) / "ml3"
-    chosen = _SMALL if scale == "small" else tuple(NUMBERS)
+    chosen = _SMALL if scale == "small" else (*NUMBERS, "ppo", "demonstrations")
     runs = {name: run_experiment(name, seeds, place, resume) for name in chosen}
     return gradient_errors() | run_numbers(runs) | {"M6.5": _ilqr_height()}
 

@@ -89,6 +89,8 @@ def test_steps_of_matched_length_are_as_long():
 
     NormMatched().curves(replace(test, inner=Spy(0.1)))
     torch.testing.assert_close(_norms(moved), _norms(test.by_meta(test.params)), rtol=1e-9, atol=0)
+    single = {"theta": torch.tensor([3.0, -4.0]), "w": torch.tensor([[4.0], [0.0]])}  # one number a task
+    assert _norms(single).tolist() == [5.0, 4.0]
 
 
 def test_the_grid_chooses_the_lowest_end_and_divergence_is_infinite():

@@ -49,8 +49,10 @@ def test_swing_car_step():
 def test_straight_gradients_pass_the_limit():
     for gradient, expected in (("clip", 0.0), ("straight", 0.5)):
         action = torch.tensor([0.9], requires_grad=True)
-        SwingCar(gradient).step(torch.tensor([-0.55, 0.0]), action)[1].backward()
+        end = SwingCar(gradient).step(torch.tensor([-0.55, 0.0]), action)
+        end[1].backward()
         assert action.grad.item() == pytest.approx(expected)  # 0.1 / 0.2
+        assert end.tolist() == SwingCar().step(torch.tensor([-0.55, 0.0]), action).tolist()  # the same world
 
 
 def test_worlds():

@@ -19,7 +19,9 @@ from methodbook.ml3.experiments import (
     frequency_landscape,
     frequency_run,
     model_free_run,
+    ppo_run,
     reach_run,
+    reacher_run,
     run_experiment,
     shaped_car_cost,
     sine_run,
@@ -35,6 +37,7 @@ def test_frequency_run_gives_what_it_says():
     assert set(found) == {"shaped", "unshaped", "squared error"}
     assert len(found["shaped"]["landscape"]) == 140
     assert max(found["squared error"].values()) <= 0.2
+    assert set(found["shaped"]["norm matched"]) == {"1", "10", "100"}
 
     def exact(x, f, y):
         return 0.5 * (f - y).square()
@@ -52,7 +55,7 @@ def test_shaped_frequency_is_found():
 # %% ../../nbs/ml3/36b_experiments.ipynb #9e4c6f6b
 def test_reach_run_gives_what_it_says():
     found = reach_run(0, iters=2, grid=(0.003,))
-    assert len(found["ml3"]) == len(found["direct"]["0.003"]) == 11
+    assert len(found["ml3"]) == len(found["norm_matched"]) == len(found["direct"]["0.003"]) == 11
     assert found["ml3"][0] == found["direct"]["0.003"][0]  # the same goals from the same starts
     assert 0.3 < found["ml3"][0] < 1.0  # near rest: mean radius of the goals 0.65
 
@@ -76,10 +79,24 @@ def test_car_run_gives_what_it_says():
 
 # %% ../../nbs/ml3/36b_experiments.ipynb #d8b4d706
 def test_model_free_run_gives_what_it_says():
-    found = model_free_run(0, iters=1, updates=1, grid=(0.1,))
-    assert len(found["ml3"]) == len(found["policy gradient"]["0.1"]) == 2
-    # a policy near rest stays 0.3 to 1 away for 20 steps
-    assert -25 < found["ml3"][0] < -6
+    for gamma in (0.0, 1.0):
+        found = model_free_run(0, iters=1, updates=1, grid=(0.1,), gamma=gamma)
+        assert len(found["ml3"]) == len(found["norm_matched"]) == len(found["policy gradient"]["0.1"]) == 2
+        # a policy near rest stays 0.3 to 1 away for 20 steps
+        assert -25 < found["ml3"][0] < -6
+    ppo = ppo_run(0, updates=1, count=1)["ppo"]
+    assert len(ppo) == 2
+    assert -25 < ppo[0] < -6
+
+
+# %% ../../nbs/ml3/36b_experiments.ipynb #ceea3b72
+def test_reacher_run_gives_what_it_says():
+    pytest.importorskip("mujoco")
+    found = reacher_run(0, iters=1, epochs=1, count=2, updates=1, grid=(1e-3,))
+    assert len(found["ml3"]) == len(found["norm_matched"]) == len(found["through the model"]["0.001"]) == 2
+    assert found["ml3"][0] == found["norm_matched"][0]  # the same starts in the same simulator
+    assert 0.2 < found["ml3"][0] < 1.2  # near rest: goals 0.3 to 1 away, first angles within 0.1
+    assert len(found["step error"]) == 4
 
 
 # %% ../../nbs/ml3/36b_experiments.ipynb #693dacbb
@@ -88,7 +105,9 @@ def test_supervised_runs_give_what_they_say():
     assert set(found) == {"train", "test"}
     assert {"ml3", "task", "task_lr_grid", "norm_matched"} <= set(found["test"])
     assert found["test"]["ml3"]["0"] == found["test"]["task"]["0"]  # the same starts
-    assert set(torque_run(0, iters=1)) == {"shaped", "unshaped", "squared error"}
+    torque = torque_run(0, iters=1)
+    assert set(torque) >= {"shaped", "unshaped", "shaped, norm matched", "squared error"}
+    assert torque["shaped"]["0"] == torque["squared error"]["0.01"]["0"]  # the same starts
 
 
 def test_runs_without_stored_results_give_what_they_say():
@@ -98,9 +117,10 @@ def test_runs_without_stored_results_give_what_they_say():
     transfer = transfer_run(0, iters=1, at=(0, 2))
     assert list(transfer) == ["2 layers", "3 layers", "4 layers", "5 layers", "tanh", "wide"]
     assert all(run["ml3"]["0"] == run["task"]["0"] for run in transfer.values())  # the same starts
-    broad = broad_run(0, iters=1, at=(0, 2))
-    assert list(broad) == ["as trained", "shifted", "broad"]
-    assert {"ml3", "task_lr_grid", "maml", "maml_first_order"} <= set(broad["broad"])
+    for family in ("waves", "arms"):
+        broad = broad_run(0, family, iters=1, at=(0, 2))
+        assert list(broad) == ["as trained", "shifted", "broad"]
+        assert {"ml3", "task_lr_grid", "maml_tuned", "maml_first_order"} <= set(broad["broad"])
 
 
 def test_the_sets_of_waves_are_what_their_names_say():

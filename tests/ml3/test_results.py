@@ -17,13 +17,18 @@ from methodbook.ml3.loss import MetaLoss
 from methodbook.ml3.results import (
     CLAIMS,
     Runs,
+    _CONTENDERS,
+    _lines,
     add_commands,
     gradient_errors,
     plot_car,
     plot_frequency,
+    plot_groups,
     plot_reach,
+    plot_updates,
     reproduce,
     run_numbers,
+    score_groups,
     stored_runs,
     tour,
 )
@@ -32,7 +37,7 @@ from methodbook.ml3.results import (
 # %% ../../nbs/ml3/39_results.ipynb #a97e5540
 def _few_runs() -> dict[str, Runs]:
     ends = {"0": 4.0, "1": 3.0, "10": 2.0, "100": 1.0, "30": 1.5}
-    score = {name: dict(ends) for name in ("ml3", "task", "task_lr_grid", "norm_matched", "maml")}
+    score = {name: dict(ends) for name in ("ml3", "task", "task_lr_grid", "norm_matched", "maml_tuned")}
     facts = {"norm ratio": 30.0, "cosine": 0.9}
     shares = {"1": 0.1, "10": 0.8, "100": 0.9, "landscape": list(np.linspace(0, 1, 140)), "valleys": 1}
     return {
@@ -43,6 +48,13 @@ def _few_runs() -> dict[str, Runs]:
         "model_free": {"0": {"ml3": [-20.0] + [-8.0] * 10, "policy gradient": {"1": [-20.0] + [-12.0] * 10}}},
         "transfer": {"0": {"2 layers": score, "3 layers": score}},
         "broad": {"0": {"as trained": score, "shifted": score, "broad": score}},
+        "broad_arms": {"0": {"as trained": score, "shifted": score, "broad": score}},
+        "digits": {"0": {"train": score | {"5": 0.3}, "test": {n: {"5": 0.2} for n in score}}},
+        "reacher": {"0": {"ml3": [0.6] + [0.3] * 5, "through the model": {"0.01": [0.6] + [0.4] * 5}}},
+        "car_plain": {"0": {"path": [-0.55, 0.1]}},
+        "ppo": {"0": {"ppo": [-20.0] + [-15.0] * 10}},
+        "demonstrations": {"0": {"ml3": [-20.0] + [-7.0] * 10}},
+        "torque": {"0": {"shaped": ends, "unshaped": ends, "squared error": {"0.1": ends, "1": {"10": 4.0}}}},
     }
 
 
@@ -53,7 +65,11 @@ def test_numbers_of_runs():
     assert found["M4.1"] == 4
     assert found["M6.1"] == 0.8
     assert found["M6.4"] == 2.5  # one of two, as of five
-    assert found["M2.1"] == found["M7.3"] == 1
+    assert found["M2.1"] == found["M7.3"] == found["M7.4"] == found["M6.6"] == found["M6.7"] == 1
+    assert found["M2.4"] == found["M2.5"] == 1
+    assert found["M3.4"] == pytest.approx(0.5)
+    assert found["M3.5"] == pytest.approx(0.75)
+    assert (found["M4.2"], found["M6.8"], found["M6.9"]) == (7, 1, 0)
     assert set(found) <= {claim.id for claim in CLAIMS}
     assert run_numbers({}) == {}
 
@@ -61,7 +77,13 @@ def test_numbers_of_runs():
 def test_figures_draw():
     runs = _few_runs()
     flat = {"at the end": {"path": [0.0, 0.5], "height": 0.5}}
-    for figure in (plot_frequency(runs["frequency"]), plot_reach(runs["reach"]), plot_car(runs, flat)):
+    lines = _lines(runs["model_free"], "policy gradient", "policy gradient", (5,), max)
+    assert list(lines) == ["learned loss", "policy gradient, step 1: best after 5"]
+    groups = score_groups(runs["broad"], "30")
+    assert list(groups["shifted"]) == [_CONTENDERS[key][0] for key in _CONTENDERS]
+    figures = [plot_updates(lines, "return", "a title"), plot_groups(groups, "error", "a title")]
+    figures += [plot_frequency(runs["frequency"]), plot_reach(runs["reach"]), plot_car(runs, flat)]
+    for figure in figures:
         assert all(axis.get_title() or axis.get_title(loc="left") for axis in figure.axes)
         plt.close(figure)
 

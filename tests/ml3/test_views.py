@@ -48,8 +48,9 @@ def test_landscapes_equal_direct_evaluation():
             assert abs(value.item() - landscape.values[place]) < 1e-12
             assert abs(slope.item() - landscape.slope[place]) < 1e-12
         direction = {"theta": torch.tensor(2.0, dtype=torch.float64)}
-        line = landscape_1d(loss, FrequencyLearner().double(), half, [0.0, 1.0], direction)  # from 0.1 to 2.1
-        same = landscape_1d(loss, FrequencyLearner().double(), half, [0.1, 2.1], "theta")
+        line = landscape_1d(loss, FrequencyLearner().double(), half, [0.0, 1.0], direction)
+        start = FrequencyLearner().double().theta.item()  # 0.1 in single precision
+        same = landscape_1d(loss, FrequencyLearner().double(), half, [start, start + 2], "theta")
         np.testing.assert_allclose(line.values, same.values, rtol=1e-12)
     squared = landscape_1d("half_mse", FrequencyLearner().double(), half, grid, "theta")
     assert len(squared.minima) == 10  # counted in the authors' plot too
