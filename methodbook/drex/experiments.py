@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from methodbook.drex.environments import (
 from .pipeline import DrexReport, drex, trex
 from .policy import PPOSettings, evaluate, train_policy
 from .ranking import NoiseInjection, rollouts
-from .trajectories import Demonstrations
+from .trajectories import Demonstrations, authors_demonstrations
 
 # %% auto #0
 __all__ = ['EXPERIMENTS', 'FIRST_SEED', 'scripted_demonstrations', 'trained_demonstrations', 'Experiment', 'report_numbers',
@@ -106,12 +106,24 @@ def _hopper() -> Experiment:
     }
     return Experiment(make, lambda seed: trained_demonstrations(make, 120_000, 5, seed), settings)
 
+# %% ../../nbs/drex/46c_experiments.ipynb #de6f2336
+def _hopper_authors() -> Experiment:
+    return replace(_hopper(), demonstrate=lambda seed: authors_demonstrations("hopper"))
+
+
+def _point_run_shuffled() -> Experiment:
+    base = _point_run()
+    reward = base.settings["reward"] | {"shuffle_labels": True}
+    return replace(base, settings=base.settings | {"reward": reward})
+
 
 EXPERIMENTS = {  # name -> what makes the experiment
     "pointrun": _point_run,
     "mountaincar": _mountain_car,
     "halfcheetah": _half_cheetah,
     "hopper": _hopper,
+    "hopper_authors": _hopper_authors,
+    "pointrun_shuffled": _point_run_shuffled,
 }
 FIRST_SEED = 100  # the first seed that no setting was chosen on
 
@@ -183,6 +195,7 @@ def experiment_table(
         row |= {"random": ours["random"], "clone": ours["bc"], "D-REX": ours["policy"]}
         row |= {"D-REX, most probable": ours["policy_deterministic"]}
         row["T-REX"] = other.get("policy", np.nan)
+        row["T-REX, most probable"] = other.get("policy_deterministic", np.nan)
         row |= {"labels": ours["label_accuracy"], "noise rho": ours["noise_correlation"]}
         fired = [gate for gate, good in ours["gates"].items() if good is False]
         rows.append(row | {"gates fired": ", ".join(fired)})

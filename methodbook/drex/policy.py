@@ -304,6 +304,7 @@ def train_policy(
     *,
     warm_start: Demonstrations | None = None,  # demonstrations to begin from
     seed: int = 0,  # of environments, weights and batches
+    callback: Callable[[dict, dict], bool] | None = None,  # after every step, as in stable-baselines3
 ) -> Policy:  # the actor in the end
     "Train a policy by PPO on the learned reward."
     settings = settings or PPOSettings()
@@ -315,7 +316,7 @@ def train_policy(
         agent = _agent(make, model, settings, seed)
         if warm_start is not None:
             _warm_up(agent, warm_start, settings, seed)
-        agent.learn(settings.steps)
+        agent.learn(settings.steps, callback=callback)
         return _extract(agent, settings)
     finally:
         torch.random.set_rng_state(kept[0])

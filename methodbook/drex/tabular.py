@@ -5,6 +5,7 @@
 # %% ../../nbs/drex/46b_tabular.ipynb #152d6f8b
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import matplotlib.pyplot as plt
@@ -80,16 +81,20 @@ class GridRun:
 
 # %% ../../nbs/drex/46b_tabular.ipynb #e83f7c75
 def _grid_noise(
-    grid: ColorGrid, rng: np.random.Generator, table: np.ndarray
+    grid: ColorGrid,
+    rng: np.random.Generator,
+    table: np.ndarray,
+    levels: Sequence[float] = LEVELS,
+    count: int = 20,
 ) -> tuple[list[NoisyBatch], np.ndarray]:
-    "Episodes of the clone at all levels, with `table` rows as observations; the clone."
+    "`count` episodes of the clone at each of `levels`, with `table` rows as observations; the clone."
     states, actions = grid.rollouts(grid.demonstrator(), 60, np.zeros(10), rng)
     clone = majority_clone(states[:, :-1], actions, len(grid.start), grid.actions)
-    states, actions = grid.rollouts(clone, 60, np.repeat(LEVELS, 20), rng)
+    states, actions = grid.rollouts(clone, 60, np.repeat(levels, count), rng)
     rows = zip(table[states], actions, grid.reward[states[:, 1:]], strict=True)
     episodes = [Trajectory(*each) for each in rows]
-    pieces = enumerate(LEVELS)
-    return [NoisyBatch(level, tuple(episodes[20 * n : 20 * n + 20])) for n, level in pieces], clone
+    pieces = enumerate(levels)
+    return [NoisyBatch(e, tuple(episodes[count * n : count * (n + 1)])) for n, e in pieces], clone
 
 # %% ../../nbs/drex/46b_tabular.ipynb #f86f449d
 def grid_drex(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -28,6 +31,25 @@ def test_missing_extra_is_named():
     with pytest.raises(MissingExtra, match=r"methodbook\[atari\]"):
         need("no_such_module", "atari")
     assert need("numpy") is np
+
+
+# %% ../../nbs/drex/48_environments.ipynb #1eec3afb
+def test_chapter_imports_without_its_optional_libraries():
+    libraries = ("gymnasium", "mujoco", "ale_py", "minari", "stable_baselines3", "ipywidgets")
+    lines = [
+        "import sys",
+        f"sys.modules.update(dict.fromkeys({libraries!r}))",  # None: importing it fails
+        "import methodbook.drex as chapter",
+        "found = [getattr(chapter, name) for name in chapter.__all__]",
+        "assert len(found) > 50",
+        "try:",
+        "    chapter.PointRun()",
+        "except chapter.MissingExtra as error:",
+        "    assert 'methodbook[drex]' in str(error)",
+        "else:",
+        "    sys.exit('no error')",
+    ]
+    subprocess.run([sys.executable, "-c", chr(10).join(lines)], check=True)
 
 
 # %% ../../nbs/drex/48_environments.ipynb #eac5b385

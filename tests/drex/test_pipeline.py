@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import pearsonr, spearmanr
 
 from methodbook.core.errors import InputError
-from methodbook.core.runs import ConfigMismatch
+from methodbook.core.runs import ConfigMismatch, same_state
 from methodbook.drex.environments import Chain, PointRun, point_run_demonstrator
 from methodbook.drex.pipeline import (
     BCWorseThanRandom,
@@ -58,6 +58,44 @@ def test_resumed_run_ends_in_the_same_report(tmp_path):
     page = fresh.report.to_html(tmp_path / "report.html").read_text()
     assert "Gates" in page
     assert not list(tmp_path.rglob("*.pkl")) + list(tmp_path.rglob("*.zip"))
+
+
+# %% ../../nbs/drex/46_pipeline.ipynb #a7078f0a
+def test_scrambled_pay_changes_nothing_that_is_learned():
+    class Scrambled(PointRun):
+        @classmethod
+        def batch(cls, count):
+            batch = PointRun.batch(count)
+            step, rng = batch.step, np.random.default_rng(0)
+
+            def scrambled(actions):
+                obs, rewards, ended, cut = step(actions)
+                return obs, rng.normal(size=len(rewards)) * 1e3, ended, cut
+
+            batch.step = scrambled
+            return batch
+
+    rng = np.random.default_rng(1)
+    demos = Demonstrations(rollouts(PointRun, lambda obs: point_run_demonstrator(obs, rng), [0.0] * 2, 1))
+    blind = Demonstrations([replace(each, rews=None) for each in demos])
+    tiny = {
+        "bc": {"updates": 20, "hidden": (8,)},
+        "noise": NoiseInjection(levels=(0.0, 0.5, 1.0), rollouts_per_level=2),
+        "snippet": 10,
+        "reward": {"updates": 20, "pairs": 40, "hidden": (8,), "n_nets": 2},
+        "ppo": PPOSettings(steps=128, n_envs=2, n_steps=32, epochs=1, warm_steps=5),
+        "episodes": 3,
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # gates may fire in so short a run
+        true, scrambled = (drex(demos, make, **tiny) for make in (PointRun, Scrambled))
+        unpaid = drex(blind, PointRun, **tiny)
+    for other in (scrambled, unpaid):  # clone, reward and policy are bitwise the same
+        assert same_state(other.bc.state_dict(), true.bc.state_dict())
+        assert same_state(dict(other.reward.state_dict()), dict(true.reward.state_dict()))
+        assert same_state(other.policy.net.state_dict(), true.policy.net.state_dict())
+    assert scrambled.report.policy != true.report.policy
+    assert unpaid.report.better_than_best is None
 
 
 # %% ../../nbs/drex/46_pipeline.ipynb #f76e59c7

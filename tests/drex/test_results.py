@@ -10,7 +10,7 @@ import pytest
 from methodbook.core.claims import data_folder
 from methodbook.core.cli import UsageError
 from methodbook.core.errors import InputError
-from methodbook.core.runs import load_result
+from methodbook.core.runs import load_result, save_result
 from methodbook.drex.environments import PointRun, point_run_demonstrator
 from methodbook.drex.experiments import FIRST_SEED, experiment_table, scripted_demonstrations
 from methodbook.drex.results import (
@@ -18,6 +18,7 @@ from methodbook.drex.results import (
     GRID_RUNS,
     _environment,
     add_commands,
+    clone_against_random,
     environment_summary,
     experiment_numbers,
     grid_frames,
@@ -46,6 +47,12 @@ def test_recorded_runs_keep_their_bounds():
     assert point.index.min() >= FIRST_SEED
     assert (point["D-REX"] > point["demo best"]).all()
     assert point["D-REX"].mean() >= 130
+    car = experiment_table("mountaincar", checkout / "results" / "drex")
+    assert car.index[:3].tolist() == [100, 101, 102]
+    assert (car["D-REX"] > car["demo best"]).all()
+    shuffled = experiment_table("pointrun_shuffled", checkout / "results" / "drex")
+    assert len(shuffled) == 3
+    assert (shuffled["D-REX"] < shuffled["demo mean"]).all()  # labels by a coin lead nowhere
 
 
 # %% ../../nbs/drex/49_results.ipynb #4a13b2a4
@@ -56,6 +63,20 @@ def test_grid_numbers_measure_their_claims():
     assert numbers["D3.1"] == frames["drex"]["better"].mean()
     assert plot_grids(frames).axes[0].get_title().startswith("D-REX")
     plt.close("all")
+
+
+# %% ../../nbs/drex/49_results.ipynb #a5db7c3c
+def test_a_clone_that_is_worse_than_random_is_warned_about(tmp_path):
+    assert len(clone_against_random(tmp_path)) == 0
+    for seed, clone in enumerate((2.0, -3.0)):
+        report = dict.fromkeys(
+            ("demo_mean", "demo_best", "policy", "policy_deterministic", "label_accuracy"), 1.0
+        )
+        report |= {"bc": clone, "random": 0.5, "noise_correlation": -0.9, "gates": {}}
+        save_result(tmp_path / f"pointrun_seed{seed}.json", {"drex": report}, config={}, seeds=[seed])
+    row = clone_against_random(tmp_path).loc["pointrun"]
+    assert (row["runs"], row["better"], row["clone"]) == (2, 1, -0.5)
+    assert row["warning"] == "fails in 1"
 
 
 # %% ../../nbs/drex/49_results.ipynb #a15e292a

@@ -23,6 +23,13 @@ def test_clone_and_linear_reward():
     w = fit_linear_reward(from_two.sample(50), l2=0.05)
     assert_allclose(w[0], -w[1], rtol=1e-6)
     assert abs(2 * expit(-2 * w[0]) - 0.2 * w[0]) < 1e-4  # its derivative; L-BFGS stops near 1e-5
+    one, two = (Trajectory(np.array([[0.0], [v]]), np.zeros(1)) for v in (1.0, 0.0))
+    single = from_noise([NoisyBatch(0.0, (one,)), NoisyBatch(1.0, (two,))], snippet=1).sample(50)
+    for penalty, wanted in (
+        (0.01, 2.8179891),
+        (0.1, 1.1775053),
+    ):  # one difference of 1, by hand
+        assert_allclose(fit_linear_reward(single, penalty), wanted, rtol=1e-3)  # L-BFGS, as above
 
 
 # %% ../../nbs/drex/46b_tabular.ipynb #4752b7df
