@@ -167,7 +167,6 @@ def main(words: Sequence[str] | None = None) -> int:
     args = parser.parse_args(words)
     plan = {"launches": 2 if args.quick else args.launches, "rounds": 2 if args.quick else args.rounds}
     plan |= {"block_ms": 40.0, "budget_s": 900.0}
-    known = load_result(args.out)["numbers"]["rows"] if args.out.exists() else {}
     rows, today = {}, datetime.now(UTC).date().isoformat()
     for pair in PAIRS:
         key = f"{pair.name}: {pair.who} / {pair.against}"
@@ -184,7 +183,7 @@ def main(words: Sequence[str] | None = None) -> int:
             rows[key] = facts | measure(pair, plan)
         else:
             reason = f"{lacking} is not installed" if lacking else "not asked for"
-            rows[key] = known.get(key) or facts | {"ratio": None, "met": None, "error": reason}
+            rows[key] = facts | {"ratio": None, "met": None, "error": reason}
         row = rows[key]
         shown = (
             ""
@@ -193,6 +192,8 @@ def main(words: Sequence[str] | None = None) -> int:
         )
         print(f"{key:100} {shown:22} goal {pair.goal:g}: {row['met']} {row['error']}", flush=True)
     if not args.quick:
+        known = load_result(args.out)["numbers"]["rows"] if args.out.exists() else {}  # may be newer by now
+        rows = {key: known.get(key, row) if row["ratio"] is None else row for key, row in rows.items()}
         config = plan | {"threads": 1, "interval": 0.95}
         packages = ["backpack-for-pytorch", "nngeometry", "higher", "torchopt", "transformers"]
         save_result(args.out, {"rows": rows}, config=config, seeds=[SEED], packages=packages)
