@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 
 from .catalogue import Catalogue, load_catalogue
 from .decision import METHODS, DecisionMatrix, heatmap
-from ..core.errors import MethodbookError, check_choice
-from ..core.plot import INKS, STYLE, figure_png
+from ..core.errors import check_choice
+from ..core.plot import INKS, STYLE, figure_png, import_widgets
 
 # %% auto #0
 __all__ = ['Exploration', 'Explorer', 'explorer']
@@ -114,16 +114,6 @@ def _draw(state: Exploration) -> Figure:
         heatmap(state.matrix, "goodness of each word", right)
     return fig
 
-# %% ../../nbs/bench/58b_exploring.ipynb #b8d00ba1
-def _widgets() -> Any:
-    "Import ipywidgets, or say how to get it."
-    try:
-        import ipywidgets
-    except ImportError as error:
-        text = "`explorer` needs ipywidgets, which is not installed: pip install 'methodbook[notebook]'"
-        raise MethodbookError(text) from error
-    return ipywidgets
-
 # %% ../../nbs/bench/58b_exploring.ipynb #af426a5b
 class _Sliders:
     "A slider for each criterion, and the picture."
@@ -154,7 +144,7 @@ class Explorer(_Sliders):
     "Widgets around an `Exploration`; shows itself in a notebook."
 
     def __init__(self, state: Exploration):
-        self.state, self._w = state, _widgets()
+        self.state, self._w = state, import_widgets("explorer")
         self.controls = {
             "kind": self._w.ToggleButtons(options=["hardware", "frameworks"], value=state.kind),
             "method": self._w.Dropdown(options=METHODS, value=state.method, description="method"),

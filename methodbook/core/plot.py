@@ -11,6 +11,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,8 @@ from .errors import MethodbookError, check_choice, expect
 from .runs import write_atomic
 
 # %% auto #0
-__all__ = ['INKS', 'STYLE', 'VISIONS', 'COLOURS', 'style', 'colour_distance', 'contrast', 'look', 'figure_png', 'scrub', 'Report']
+__all__ = ['INKS', 'STYLE', 'VISIONS', 'COLOURS', 'style', 'colour_distance', 'contrast', 'look', 'figure_png', 'import_widgets',
+           'scrub', 'Explorer', 'Report']
 
 # %% ../../nbs/core/04_plot.ipynb #0ffa954c
 INKS = {  # name -> colour on white
@@ -224,6 +226,19 @@ def _with_still(box: Any, still: bytes, words: str) -> Any:
     return box
 
 # %% ../../nbs/core/04_plot.ipynb #6e47d26a
+def import_widgets(
+    needed_by: str,  # the function that needs them
+    instead: str = "",  # what else could be done
+) -> Any:  # the module `ipywidgets`
+    "Import ipywidgets, or raise `MethodbookError` that says how to get it."
+    try:
+        import ipywidgets
+    except ImportError as error:
+        fix = f"pip install 'methodbook[notebook]'{instead}"
+        raise MethodbookError(f"`{needed_by}` needs ipywidgets, which is not installed: {fix}") from error
+    return ipywidgets
+
+# %% ../../nbs/core/04_plot.ipynb #a9c2f10c
 def scrub(
     values: Sequence[Any],  # 1 to 10 values, in the order of the slider
     draw: Callable[[Any], Figure],  # value -> figure (or axes); called once for each value
@@ -236,12 +251,7 @@ def scrub(
 
     Raises `MethodbookError` when ipywidgets is not installed.
     """
-    try:
-        import ipywidgets as widgets
-    except ImportError as error:
-        raise MethodbookError(
-            "`scrub` needs ipywidgets, which is not installed: pip install 'methodbook[notebook]'"
-        ) from error
+    widgets = import_widgets("scrub")
     values = list(values)
     fix = "Choose the values that show the change best."
     expect(1 <= len(values) <= 10, "values", "1 to 10 values (each is a picture in the page)", values, fix)
@@ -256,6 +266,55 @@ def scrub(
     box = widgets.VBox([slider, stack])
     box.link = widgets.jslink((slider, "index"), (stack, "selected_index"))
     return _with_still(box, frames[middle], f"slider: {label} = {', '.join(texts)}; shown: {texts[middle]}")
+
+# %% ../../nbs/core/04_plot.ipynb #7cb7cf91
+class Explorer:
+    "Hold a scene that changes: by `update`, or by the controls of `widget`."
+
+    def __init__(
+        self,
+        scene: Any,  # a frozen dataclass: all settings
+        draw: Callable[[Any], Figure],  # scene -> its picture
+        see: Callable[[Any], Any],  # scene -> what `update` returns: numbers
+        controls: Callable[[Any, Any], dict[str, Any]] | None = None,  # (ipywidgets, scene) -> by field
+    ):
+        """Start from `scene`; without `controls` there are no widgets.
+
+        Raises `MethodbookError` when `controls` are given and ipywidgets is not installed.
+        """
+        self.scene, self.widget, self._picture = scene, None, None
+        self._draw, self._see = draw, see
+        if controls is not None:
+            self._build(import_widgets("explorer", ", or explorer(headless=True) for the numbers"), controls)
+
+    def update(
+        self,
+        **settings: Any,  # fields of the scene
+    ) -> Any:  # what is seen with them
+        "Change settings and return the new view; raise `InputError` for those that make no scene."
+        known = tuple(field.name for field in fields(self.scene))
+        for name in settings:
+            check_choice("settings", name, known)
+        self.scene = replace(self.scene, **settings)
+        if self._picture is not None:
+            figure = self._draw(self.scene)
+            self._picture.value = figure_png(figure)
+            plt.close(figure)
+        return self._see(self.scene)
+
+    def _build(self, widgets: Any, controls: Callable[[Any, Any], dict[str, Any]]) -> None:
+        "Put the controls above the picture and listen to them."
+        self.controls = controls(widgets, self.scene)
+        for name, control in self.controls.items():
+            control.observe(lambda change, name=name: self.update(**{name: change["new"]}), "value")
+        self._picture = widgets.Image(format="png")
+        self.widget = widgets.VBox([*self.controls.values(), self._picture])
+        self.update()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        if self.widget is None:
+            return {"text/plain": f"Explorer({self.scene})"}
+        return self.widget._repr_mimebundle_(**kwargs)
 
 # %% ../../nbs/core/04_plot.ipynb #a390ac40
 def _inline(text: str) -> str:

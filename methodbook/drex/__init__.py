@@ -35,7 +35,6 @@ __all__ = [
     "EmptyDemosError",
     "Evaluation",
     "Experiment",
-    "Explorer",
     "FixedHorizon",
     "GailResult",
     "GridRun",
@@ -356,7 +355,6 @@ _HOME: dict[str, str] = {
     "to_imitation_dict": "trajectories",
     "to_minari_buffer": "trajectories",
     "write_npz": "trajectories",
-    "Explorer": "views",
     "GridScene": "views",
     "GridView": "views",
     "draw_grid": "views",
@@ -571,7 +569,6 @@ if TYPE_CHECKING:
         write_npz as write_npz,
     )
     from .views import (
-        Explorer as Explorer,
         GridScene as GridScene,
         GridView as GridView,
         draw_grid as draw_grid,

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,14 +15,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..core.errors import MethodbookError, check_choice, check_integer, expect
-from ..core.plot import COLOURS, INKS, figure_png
+from ..core.errors import check_choice, check_integer, expect
+from ..core.plot import COLOURS, INKS, Explorer
 from .environments import ColorGrid
 from .ranking import RankedTrajectories, from_noise, from_returns, label_accuracy
 from .tabular import _grid_noise, fit_linear_reward
 
 # %% auto #0
-__all__ = ['GridScene', 'GridView', 'draw_grid', 'grid_paths', 'draw_paths', 'Explorer', 'explorer']
+__all__ = ['GridScene', 'GridView', 'draw_grid', 'grid_paths', 'draw_paths', 'explorer']
 
 # %% ../../nbs/drex/48b_views.ipynb #9bd5ec7a
 @dataclass(frozen=True)
@@ -225,43 +225,6 @@ def _grid_controls(widgets: Any, scene: GridScene) -> dict[str, Any]:
     }
 
 # %% ../../nbs/drex/48b_views.ipynb #b0fd0f47
-class Explorer:
-    "Hold a scene that changes: by `update`, or by the sliders of `widget`."
-
-    def __init__(self, scene: GridScene, widgets: Any = None):
-        self.scene, self.widget, self._picture = scene, None, None
-        if widgets is not None:
-            self._build(widgets)
-
-    def update(
-        self,
-        **settings: Any,  # fields of `GridScene`
-    ) -> GridView:  # what is seen with them
-        "Change settings and return the new view; raise `InputError` for those that make no scene."
-        for name in settings:
-            check_choice("settings", name, tuple(GridScene.__dataclass_fields__))
-        self.scene = replace(self.scene, **settings)
-        if self._picture is not None:
-            figure = draw_grid(self.scene)
-            self._picture.value = figure_png(figure)
-            plt.close(figure)
-        return GridView(self.scene)
-
-    def _build(self, widgets: Any) -> None:
-        "Put the controls above the picture and listen to them."
-        self.controls = _grid_controls(widgets, self.scene)
-        for name, control in self.controls.items():
-            control.observe(lambda change, name=name: self.update(**{name: change["new"]}), "value")
-        self._picture = widgets.Image(format="png")
-        self.widget = widgets.VBox([*self.controls.values(), self._picture])
-        self.update()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        if self.widget is None:
-            return {"text/plain": f"Explorer({self.scene})"}
-        return self.widget._repr_mimebundle_(**kwargs)
-
-# %% ../../nbs/drex/48b_views.ipynb #ca67406c
 def explorer(
     headless: bool = False,  # whether to do without widgets, for tests and scripts
     **settings: Any,  # fields of `GridScene` to start with
@@ -270,12 +233,4 @@ def explorer(
 
     Raises `MethodbookError` when ipywidgets is not installed and `headless` is not asked for.
     """
-    scene = GridScene(**settings)
-    if headless:
-        return Explorer(scene)
-    try:
-        import ipywidgets as widgets
-    except ImportError as error:
-        fix = "pip install 'methodbook[notebook]', or explorer(headless=True) for the numbers"
-        raise MethodbookError(f"`explorer` needs ipywidgets, which is not installed: {fix}") from error
-    return Explorer(scene, widgets)
+    return Explorer(GridScene(**settings), draw_grid, GridView, None if headless else _grid_controls)

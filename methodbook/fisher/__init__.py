@@ -48,7 +48,6 @@ __all__ = [
     "Density",
     "Descent",
     "EmpiricalNaturalGradient",
-    "Explorer",
     "Finding",
     "Flow",
     "GaussNewtonCG",
@@ -419,7 +418,6 @@ _HOME: dict[str, str] = {
     "NonFinite": "structures",
     "SingularCurvature": "structures",
     "UnsupportedLayer": "structures",
-    "Explorer": "views",
     "KINDS": "views",
     "Scene": "views",
     "View": "views",
@@ -676,7 +674,6 @@ if TYPE_CHECKING:
         UnsupportedLayer as UnsupportedLayer,
     )
     from .views import (
-        Explorer as Explorer,
         KINDS as KINDS,
         Scene as Scene,
         View as View,

@@ -13,13 +13,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..core.errors import MethodbookError, check_choice, check_integer, check_positive
-from ..core.plot import COLOURS, figure_png, look
+from ..core.errors import check_choice, check_integer, check_positive
+from ..core.plot import COLOURS, Explorer, look
 from .experiments import VectorFieldProblem, empirical_fisher_at, label_moments
 from .misspecified import ellipse
 
 # %% auto #0
-__all__ = ['KINDS', 'Scene', 'matrices_at', 'View', 'view', 'draw', 'Explorer', 'explorer']
+__all__ = ['KINDS', 'Scene', 'matrices_at', 'View', 'view', 'draw', 'explorer']
 
 # %% ../../nbs/fisher/28f_views.ipynb #3d004a33
 KINDS = {  # kind -> name in the picture
@@ -172,44 +172,6 @@ def _controls(widgets: Any, scene: Scene) -> dict[str, Any]:
     }
 
 # %% ../../nbs/fisher/28f_views.ipynb #7cdace6f
-class Explorer:
-    "Hold a scene that changes: by `update`, or by the sliders of `widget`."
-
-    def __init__(self, scene: Scene, widgets: Any = None):
-        self.scene, self.widget, self._picture = scene, None, None
-        if widgets is not None:
-            self._build(widgets)
-
-    def update(
-        self,
-        **settings: Any,  # fields of `Scene`
-    ) -> View:  # what is seen with them
-        "Change settings and return the new view; raise `InputError` for those that make no scene."
-        known = tuple(Scene.__dataclass_fields__)
-        for name in settings:
-            check_choice("settings", name, known)
-        self.scene = replace(self.scene, **settings)
-        if self._picture is not None:
-            figure = draw(self.scene)
-            self._picture.value = figure_png(figure)
-            plt.close(figure)
-        return view(self.scene)
-
-    def _build(self, widgets: Any) -> None:
-        "Put the controls above the picture and listen to them."
-        self.controls = _controls(widgets, self.scene)
-        for name, control in self.controls.items():
-            control.observe(lambda change, name=name: self.update(**{name: change["new"]}), "value")
-        self._picture = widgets.Image(format="png")
-        self.widget = widgets.VBox([*self.controls.values(), self._picture])
-        self.update()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        if self.widget is None:
-            return {"text/plain": f"Explorer({self.scene})"}
-        return self.widget._repr_mimebundle_(**kwargs)
-
-# %% ../../nbs/fisher/28f_views.ipynb #7f0b3235
 def explorer(
     headless: bool = False,  # whether to do without widgets, for tests and scripts
     **settings: Any,  # fields of `Scene` to start with
@@ -218,12 +180,4 @@ def explorer(
 
     Raises `MethodbookError` when ipywidgets is not installed and `headless` is not asked for.
     """
-    scene = Scene(**settings)
-    if headless:
-        return Explorer(scene)
-    try:
-        import ipywidgets as widgets
-    except ImportError as error:
-        fix = "pip install 'methodbook[notebook]', or explorer(headless=True) for the numbers"
-        raise MethodbookError(f"`explorer` needs ipywidgets, which is not installed: {fix}") from error
-    return Explorer(scene, widgets)
+    return Explorer(Scene(**settings), draw, view, None if headless else _controls)

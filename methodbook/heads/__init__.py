@@ -35,6 +35,7 @@ __all__ = [
     "AlreadyPruned",
     "Annotated",
     "Attention",
+    "AttentionScene",
     "AttentionSite",
     "Captured",
     "Corpus",
@@ -91,6 +92,7 @@ __all__ = [
     "compare_units",
     "confidence",
     "cut_layers",
+    "draw_attention",
     "equivalence",
     "explorer",
     "fisher_importance",
@@ -289,6 +291,8 @@ _HOME: dict[str, str] = {
     "ranking_results": "ranking",
     "ranking_unit": "ranking",
     "silencing_curve": "ranking",
+    "AttentionScene": "reporting",
+    "draw_attention": "reporting",
     "explorer": "reporting",
     "load_encoder": "reporting",
     "plot_attention": "reporting",
@@ -498,6 +502,8 @@ if TYPE_CHECKING:
         silencing_curve as silencing_curve,
     )
     from .reporting import (
+        AttentionScene as AttentionScene,
+        draw_attention as draw_attention,
         explorer as explorer,
         load_encoder as load_encoder,
         plot_attention as plot_attention,

@@ -10,24 +10,27 @@ import csv
 import importlib.util
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from ..core.errors import MethodbookError, MissingData, expect
 from ..core.files import read_file
-from ..core.plot import COLOURS, Report, figure_png
+from ..core.plot import COLOURS, Explorer, Report
 from .attention import HeadId, HeadView, TokenMask, capture
 from .importance import lrp
 from .roles import HeadRoles, Parsed, head_roles, merge_words, parsed_batches, read_conllu
 
 # %% auto #0
-__all__ = ['load_encoder', 'sentence_vectors', 'roles_of_encoder', 'sentence_attention', 'plot_attention', 'explorer',
-           'relevance_of_encoder', 'plot_importance', 'report', 'read_banking', 'prototype_accuracy', 'tune_encoder']
+__all__ = ['load_encoder', 'sentence_vectors', 'roles_of_encoder', 'sentence_attention', 'plot_attention', 'AttentionScene',
+           'draw_attention', 'explorer', 'relevance_of_encoder', 'plot_importance', 'report', 'read_banking',
+           'prototype_accuracy', 'tune_encoder']
 
 # %% ../../nbs/heads/18_reporting.ipynb #d0acd74c
 _EXTRA = "pip install 'methodbook[heads]'"
@@ -131,45 +134,58 @@ def plot_attention(
     return ax
 
 # %% ../../nbs/heads/18_reporting.ipynb #bd4c3ecb
+@dataclass(frozen=True, eq=False)
+class AttentionScene:
+    "One head of a model on one sentence."
+
+    view: HeadView  # the heads of a model
+    tokenizer: Any  # its tokenizer
+    sentence: str  # words apart by spaces
+    head: HeadId | None = None  # which head; None for the first
+
+    def __post_init__(self):
+        expect(self.sentence.split(), "sentence", "at least one word", repr(self.sentence))
+        heads = self.view.heads()
+        object.__setattr__(self, "head", heads[0] if self.head is None else self.head)
+        fix = f"Choose one of `view.heads()`: {heads[0]} to {heads[-1]}."
+        expect(self.head in heads, "head", "a head that is there", str(self.head), fix)
+
+    def read(self) -> tuple[list[str], np.ndarray]:  # W words, and `(W, W)` weights between them
+        "Read the attention."
+        return sentence_attention(self.view, self.tokenizer, self.sentence, self.head)
+
+
+def draw_attention(
+    scene: AttentionScene,  # a head and a sentence
+) -> Figure:
+    "Draw the attention of a scene."
+    ax = plot_attention(*scene.read())
+    ax.set_title(str(scene.head))
+    return ax.figure
+
+# %% ../../nbs/heads/18_reporting.ipynb #d576425b
+def _controls(widgets: Any, scene: AttentionScene) -> dict[str, Any]:
+    "A field and a slider."
+    text = widgets.Text(scene.sentence, description="sentence", continuous_update=False)
+    heads = [(str(head), head) for head in scene.view.heads()]
+    slow = {"description": "head", "continuous_update": False}
+    return {"sentence": text, "head": widgets.SelectionSlider(options=heads, value=scene.head, **slow)}
+
+
 def explorer(
     model: nn.Module | None = None,  # an encoder; MiniLM if None
     tokenizer: Any = None,  # its tokenizer
     sentence: str = "The old gardener slowly waters the roses .",  # what to begin with
-) -> Any:  # an ipywidgets box
-    """Choose a layer, a head and a sentence, and see its attention.
+    headless: bool = False,  # whether to do without widgets, for tests and scripts
+) -> Explorer:
+    """Choose a head and a sentence, and see its attention.
 
-    Raises `MethodbookError` when ipywidgets is not installed.
+    Raises `MethodbookError` when ipywidgets is not installed and `headless` is not asked for.
     """
-    try:
-        import ipywidgets as widgets
-    except ImportError as error:
-        text = "`explorer` needs ipywidgets, which is not installed: pip install 'methodbook[notebook]'"
-        raise MethodbookError(text) from error
     if model is None:
         model, tokenizer = load_encoder()
-    view = HeadView(model)
-    sites = {f"{site.kind} {site.layer}": site for site in view.layers if site.alive}
-    text = widgets.Text(sentence, description="sentence", continuous_update=False)
-    layer = widgets.Dropdown(options=list(sites), description="layer")
-    head = widgets.Dropdown(options=next(iter(sites.values())).alive, description="head")
-    picture = widgets.Image(format="png")
-
-    def show(_: Any = None) -> None:
-        site = sites[layer.value]
-        name = HeadId(site.kind, site.layer, head.value)
-        ax = plot_attention(*sentence_attention(view, tokenizer, text.value, name))
-        ax.set_title(str(name))
-        picture.value = figure_png(ax.figure, dpi=80)
-        plt.close(ax.figure)
-
-    def choose_layer(_: Any) -> None:
-        head.options = sites[layer.value].alive
-
-    layer.observe(choose_layer, "value")
-    for widget in (text, layer, head):
-        widget.observe(show, "value")
-    show()
-    return widgets.VBox([text, widgets.HBox([layer, head]), picture])
+    scene = AttentionScene(HeadView(model), tokenizer, sentence)
+    return Explorer(scene, draw_attention, AttentionScene.read, None if headless else _controls)
 
 # %% ../../nbs/heads/18_reporting.ipynb #6913a462
 def relevance_of_encoder(

@@ -17,7 +17,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from torch import Tensor, nn
 
 from ..core.errors import check_integer, check_positive, expect
-from ..core.plot import COLOURS, figure_png, look
+from ..core.plot import COLOURS, Explorer, look
 from .engines import Forward, TaskBatch, initial_params
 from .experiments import FrequencyLearner
 from .inner import SGD, InnerOpt, Params, unroll
@@ -381,12 +381,14 @@ class SineView:
     iteration: int | None = None  # which snapshot; None for the last
     lr: float = 1.0  # step size of the step that is drawn
 
-    @property
-    def loss(self) -> MetaLoss:
-        "The snapshot that is shown."
+    def __post_init__(self):
         expect(len(self.snapshots) > 0, "snapshots", "at least one loss", "got none")
         known = self.iteration is None or self.iteration in self.snapshots
         expect(known, "iteration", f"one of {sorted(self.snapshots)}", self.iteration)
+
+    @property
+    def loss(self) -> MetaLoss:
+        "The snapshot that is shown."
         return self.snapshots[max(self.snapshots) if self.iteration is None else self.iteration]
 
     @property
@@ -433,21 +435,8 @@ def draw_view(
     return figure
 
 
-def explorer(
-    snapshots: dict[int, MetaLoss],  # outer iteration -> a copy of the loss then
-    **state: Any,  # omega, theta, amplitude, iteration, lr: see `SineView`
-) -> Any:  # widgets, or a figure where ipywidgets is missing
-    "Show a `SineView` with sliders for the task, the learner, and the age of the loss."
-    view = SineView(snapshots, **state)
-    try:
-        import ipywidgets as widgets
-    except ImportError:
-        return draw_view(view)
-    return _sliders(view, widgets)
-
-# %% ../../nbs/ml3/38_views.ipynb #d5a0d451
-def _sliders(view: SineView, widgets: Any) -> Any:
-    "The controls, the picture, and what links them."
+def _controls(widgets: Any, view: SineView) -> dict[str, Any]:
+    "A slider for each setting that moves."
     ends = {"omega": (-5, 5), "theta": (-7, 7), "amplitude": (0.1, 3)}
     controls = {
         name: widgets.FloatSlider(getattr(view, name), min=low, max=high, step=0.1, description=name)
@@ -456,16 +445,17 @@ def _sliders(view: SineView, widgets: Any) -> Any:
     ages = sorted(view.snapshots)
     age = ages[-1] if view.iteration is None else view.iteration
     controls["iteration"] = widgets.SelectionSlider(options=ages, value=age, description="iteration")
-    picture = widgets.Image(format="png")
+    return controls
 
-    def redraw(*_: Any) -> None:
-        figure = draw_view(replace(view, **{name: each.value for name, each in controls.items()}))
-        picture.value = figure_png(figure, 80)
-        plt.close(figure)
+# %% ../../nbs/ml3/38_views.ipynb #d5a0d451
+def explorer(
+    snapshots: dict[int, MetaLoss],  # outer iteration -> a copy of the loss then
+    headless: bool = False,  # whether to do without widgets, for tests and scripts
+    **state: Any,  # omega, theta, amplitude, iteration, lr: see `SineView`
+) -> Explorer:
+    """Open a `SineView` with sliders for the task, the learner, and the age of the loss.
 
-    for each in controls.values():
-        each.observe(redraw, "value")
-    redraw()
-    box = widgets.VBox([*controls.values(), picture])
-    box.controls, box.picture = controls, picture
-    return box
+    Raises `MethodbookError` when ipywidgets is not installed and `headless` is not asked for.
+    """
+    view = SineView(snapshots, **state)
+    return Explorer(view, draw_view, SineView.step, None if headless else _controls)

@@ -7,7 +7,9 @@ import io
 import itertools
 import re
 import sys
+from dataclasses import dataclass
 from html.parser import HTMLParser
+from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -20,9 +22,10 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from methodbook.core.claims import VERDICTS
-from methodbook.core.errors import MethodbookError
+from methodbook.core.errors import MethodbookError, check_positive
 from methodbook.core.plot import (
     COLOURS,
+    Explorer,
     INKS,
     Report,
     STYLE,
@@ -180,6 +183,48 @@ def test_scrub_says_how_to_install_what_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     with pytest.raises(MethodbookError, match=r"pip install 'methodbook\[notebook\]'"):
         scrub([1], _line, "slope")
+
+
+# %% ../../nbs/core/04_plot.ipynb #4c75b57b
+@dataclass(frozen=True)
+class _Slope:
+    slope: float = 1.0
+
+    def __post_init__(self):
+        check_positive("slope", self.slope)
+
+
+def _slider(widgets: Any, scene: _Slope) -> dict[str, Any]:
+    return {"slope": widgets.FloatSlider(scene.slope, min=0.1, max=5)}
+
+
+def test_explorer_without_widgets_returns_numbers():
+    seen = Explorer(_Slope(), lambda scene: _line(scene.slope), lambda scene: 2 * scene.slope)
+    assert (seen.update(), seen.update(slope=3.0), seen.scene) == (2.0, 6.0, _Slope(3.0))
+    assert seen._repr_mimebundle_() == {"text/plain": "Explorer(_Slope(slope=3.0))"}
+    with pytest.raises(ValueError, match="`settings`: expected one of 'slope'"):
+        seen.update(colour="red")
+    with pytest.raises(ValueError, match="`slope`"):
+        seen.update(slope=-1.0)
+    assert seen.scene == _Slope(3.0)  # what makes no scene changes none
+
+
+def test_explorers_slider_moves_the_scene():
+    pytest.importorskip("ipywidgets")
+    seen = Explorer(_Slope(), lambda scene: _line(scene.slope), lambda scene: scene.slope, _slider)
+    before = bytes(seen._picture.value)
+    seen.controls["slope"].value = 4.0
+    assert seen.scene == _Slope(4.0)
+    assert before[:4] == b"\x89PNG"
+    assert bytes(seen._picture.value) != before
+    assert "application/vnd.jupyter.widget-view+json" in seen._repr_mimebundle_()
+    assert plt.get_fignums() == []
+
+
+def test_explorer_says_how_to_install_what_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with pytest.raises(MethodbookError, match=r"`explorer` needs.*methodbook\[notebook\].*headless=True"):
+        Explorer(_Slope(), lambda scene: _line(scene.slope), lambda scene: scene.slope, _slider)
 
 
 # %% ../../nbs/core/04_plot.ipynb #f8f2dc3b

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from methodbook.core.errors import InputError, MissingData
+from methodbook.core.errors import InputError, MethodbookError, MissingData
 from methodbook.heads.attention import HeadId, HeadView
 from methodbook.heads.reporting import (
     explorer,
@@ -55,17 +58,36 @@ def test_sentence_attention():
     plt.close(ax.figure)
 
 
-# %% ../../nbs/heads/18_reporting.ipynb #d576425b
+# %% ../../nbs/heads/18_reporting.ipynb #2e86dcb0
 def test_explorer_reacts():
-    box = explorer()
-    text, menus, picture = box.children
-    before = picture.value
-    menus.children[1].value = 5
-    after = picture.value
-    assert bytes(before).startswith(b"\x89PNG")
-    assert bytes(after) != bytes(before)
-    text.value = "Dogs bark ."
-    assert bytes(picture.value) != bytes(after)
+    pytest.importorskip("ipywidgets")
+    seen = explorer()
+    before = bytes(seen._picture.value)
+    seen.controls["head"].index = 5
+    after = bytes(seen._picture.value)
+    assert seen.scene.head == seen.scene.view.heads()[5]
+    assert before.startswith(b"\x89PNG")
+    assert after != before
+    seen.controls["sentence"].value = "Dogs bark ."
+    assert bytes(seen._picture.value) != after
+
+
+def test_explorer_without_widgets(monkeypatch):
+    seen = explorer(headless=True)
+    words, weights = seen.update(sentence="Dogs bark .")
+    assert words == ["Dogs", "bark", "."]
+    assert weights.shape == (3, 3)
+    other = seen.update(head=seen.scene.view.heads()[-1])[1]
+    assert not np.allclose(weights, other)
+    last = seen.scene
+    with pytest.raises(InputError, match="`head`: expected a head that is there"):
+        seen.update(head=HeadId("enc", 99, 0))
+    with pytest.raises(InputError, match="`sentence`: expected at least one word"):
+        seen.update(sentence=" ")
+    assert seen.scene is last
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with pytest.raises(MethodbookError, match=r"needs ipywidgets.*methodbook\[notebook\].*headless=True"):
+        explorer()
 
 
 # %% ../../nbs/heads/18_reporting.ipynb #db207feb

@@ -3,22 +3,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
-from matplotlib.figure import Figure
 
-from methodbook.core.errors import InputError
+from methodbook.core.errors import InputError, MethodbookError
 from methodbook.ml3.engines import TaskBatch, initial_params
 from methodbook.ml3.experiments import FrequencyLearner
 from methodbook.ml3.inner import SGD
 from methodbook.ml3.loss import MetaLoss
 from methodbook.ml3.problem import MetaProblem, _example
 from methodbook.ml3.views import (
-    SineView,
     _judge,
     _plane,
     draw_loop,
@@ -124,21 +122,34 @@ def test_the_loop_that_is_drawn_is_the_real_one():
 
 
 # %% ../../nbs/ml3/38_views.ipynb #7eec64de
-def test_the_explorer_with_and_without_widgets(monkeypatch):
-    losses = {n: MetaLoss.with_inputs(1, 1, hidden=(4,), activation="elu") for n in (1, 5)}
-    box = explorer(losses, omega=2.0)
-    first = box.picture.value
-    box.controls["omega"].value = -1.0
-    box.controls["iteration"].value = 1
-    assert box.picture.value != first
-    view = SineView(losses, omega=2.0, iteration=1, theta=0.3)
+def _two_losses() -> dict[int, MetaLoss]:
+    return {n: MetaLoss.with_inputs(1, 1, hidden=(4,), activation="elu") for n in (1, 5)}
+
+
+def test_sliders_move_the_view():
+    pytest.importorskip("ipywidgets")
+    seen = explorer(_two_losses(), omega=2.0)
+    first = bytes(seen._picture.value)
+    seen.controls["omega"].value = -1.0
+    seen.controls["iteration"].value = 1
+    assert (seen.scene.omega, seen.scene.iteration) == (-1.0, 1)
+    assert bytes(seen._picture.value) != first
+
+
+def test_the_explorer_without_widgets(monkeypatch):
+    losses = _two_losses()
+    seen = explorer(losses, headless=True, omega=2.0)
+    assert seen.update(theta=0.3, iteration=1) == seen.scene.step()
+    view = seen.scene
     here = view.landscape().values[np.abs(view.landscape().grid - 0.3).argmin()]
     x = view.batch.x[0]
     direct = losses[1](x, torch.sin(0.3 * x), torch.sin(2.0 * x)).mean().item()
     assert here == pytest.approx(direct, rel=1e-5)  # float32
     with pytest.raises(InputError, match=r"one of \[1, 5\]"):
-        replace(view, iteration=3).step()
-    monkeypatch.setitem(__import__("sys").modules, "ipywidgets", None)
-    figure = explorer(losses)
-    assert isinstance(figure, Figure)
-    plt.close(figure)
+        seen.update(iteration=3)
+    assert seen.scene is view  # what makes no view changes none
+    with pytest.raises(InputError, match="at least one loss"):
+        explorer({}, headless=True)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with pytest.raises(MethodbookError, match=r"needs ipywidgets.*methodbook\[notebook\].*headless=True"):
+        explorer(losses)
