@@ -282,8 +282,7 @@ class Explorer:
 
         Raises `MethodbookError` when `controls` are given and ipywidgets is not installed.
         """
-        self.scene, self.widget, self._picture = scene, None, None
-        self._draw, self._see = draw, see
+        self.scene, self._draw, self._see, self.widget, self._picture = scene, draw, see, None, None
         if controls is not None:
             self._build(import_widgets("explorer", ", or explorer(headless=True) for the numbers"), controls)
 
@@ -292,9 +291,8 @@ class Explorer:
         **settings: Any,  # fields of the scene
     ) -> Any:  # what is seen with them
         "Change settings and return the new view; raise `InputError` for those that make no scene."
-        known = tuple(field.name for field in fields(self.scene))
         for name in settings:
-            check_choice("settings", name, known)
+            check_choice("settings", name, tuple(field.name for field in fields(self.scene)))
         self.scene = replace(self.scene, **settings)
         if self._picture is not None:
             figure = self._draw(self.scene)
