@@ -50,7 +50,7 @@ html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "notation": [], "api": []}
+html_sidebars = {"index": [], "notation": [], "ledger": [], "api": []}
 html_theme_options = {
     "logo": {"text": settings["title"]},
     "header_links_before_dropdown": 9,

@@ -254,30 +254,39 @@ def from_root(
     return "".join(part if i % 2 else _LINK.sub(moved, part) for i, part in enumerate(parts))
 
 # %% ../nbs/dev/90_dev.ipynb #508189a5
-def _shown(cell: Cell, output: dict) -> str:
-    "Give one output as Markdown."
+def _shown(cell: Cell, output: dict, pictures: dict[str, str]) -> str:
+    "Give one output as Markdown; put an SVG among `pictures`."
     data = output.get("data", {"text/plain": output.get("text", "")})
+    text = "".join(data.get("text/plain", "")).strip("\n")
+    if "image/svg+xml" in data:
+        name = f"docs/_static/readme-{len(pictures) + 1}.svg"
+        pictures[name] = "".join(data["image/svg+xml"])
+        return f"![{text}]({name})"
     if any(mime.startswith("image") for mime in data):
-        raise CellError(cell, "shows an image, which a README cannot hold: link to the page that shows it")
+        raise CellError(cell, "shows an image that is no SVG, which a README cannot hold: link to its page")
     if "text/markdown" in data:
         return "".join(data["text/markdown"]).strip()
-    text = "".join(data.get("text/plain", "")).strip("\n")
     return f"```text\n{text}\n```" if text else ""
 
-
+# %% ../nbs/dev/90_dev.ipynb #8683d739
 def readme(
     project: Project,
-) -> str:
-    "Write the README: the front page's notebook without its hidden cells, as Markdown."
+) -> dict[str, str]:  # path from the root -> text: README.md and its pictures
+    """Write the README: the front page's notebook without its hidden cells, as Markdown.
+
+    Of a cell marked `#| hide_input` only the outputs are shown.
+    """
     notebook, parts = read_notebook(project, project.root / project.nbs / "index.ipynb"), []
+    pictures: dict[str, str] = {}
     for cell in notebook.cells:
         if cell.kind == "markdown":
             parts.append(from_root(cell.source.strip(), project.nbs))
         elif cell.kind == "code" and cell.code.strip() and not cell.has("hide", "default_exp"):
-            parts.append(f"```python\n{cell.code.strip()}\n```")
-            parts += [_shown(cell, output) for output in cell.outputs if output.get("name") != "stderr"]
+            parts += [] if cell.has("hide_input") else [f"```python\n{cell.code.strip()}\n```"]
+            kept = [output for output in cell.outputs if output.get("name") != "stderr"]
+            parts += [_shown(cell, output, pictures) for output in kept]
     header = f"<!-- {GENERATED[2:]} File to edit: {project.nbs}/index.ipynb -->"
-    return "\n\n".join([header, *filter(None, parts)]) + "\n"
+    return {"README.md": "\n\n".join([header, *filter(None, parts)]) + "\n", **pictures}
 
 # %% ../nbs/dev/90_dev.ipynb #a6a5562f
 @dataclass
@@ -389,7 +398,7 @@ def _add_package(project: Project, root: Path, result: Generated) -> list[Proble
 
 def _add_readme(project: Project, index: str, result: Generated) -> None:
     try:
-        result.files["README.md"] = readme(project)
+        result.files |= readme(project)
     except DevError as error:
         result.problems.append(Problem.of(index, error))
 
@@ -536,7 +545,8 @@ def _clean(project: Project, args: argparse.Namespace) -> int:
 
 
 def _readme(project: Project, args: argparse.Namespace) -> int:
-    write_changed(project.root / "README.md", readme(project))
+    for name, text in readme(project).items():
+        write_changed(project.root / name, text)
     return _report([], "readme")
 
 # %% ../nbs/dev/90_dev.ipynb #5a03f4c3
@@ -574,7 +584,7 @@ _COMMANDS: dict[str, tuple[Callable[[Project, argparse.Namespace], int], str]] =
     "run": (_run, "run notebooks whole, each in a fresh kernel"),
     "check": (_check, "fail when anything committed is not what the notebooks say; changes nothing"),
     "lens": (_lens, "show a notebook as a Python script to edit (percent format), or take the edits back"),
-    "readme": (_readme, "write only README.md, from the front page's notebook"),
+    "readme": (_readme, "write only README.md and its pictures, from the front page's notebook"),
 }
 
 # %% ../nbs/dev/90_dev.ipynb #c1c2bd1c

@@ -209,8 +209,39 @@ class Row:
         return f"{self.tested} of {len(self.claims)} claims tested{detail}"
 
 # %% ../../nbs/core/01_claims.ipynb #eb44f4c2
+class _Tables:
+    "What a ledger shows."
+
+    def to_frame(self) -> pd.DataFrame:  # one line a claim, and one for each row without claims
+        "Return the ledger as a table with unrounded numbers."
+        return _frame(self)
+
+    def summary(self) -> pd.DataFrame:  # index: chapters; columns: rows, the four verdicts, claims, tested
+        "Count the verdicts of the rows, chapter by chapter, and the claims."
+        return _summary(self)
+
+    def to_markdown(
+        self,
+        linked: bool = False,  # whether claims link to their pages, from the root of the pages, and say how
+    ) -> str:  # a table with one line a row and one a claim
+        "Return the ledger as a Markdown table."
+        return _markdown(self, linked)
+
+    def __str__(self) -> str:
+        return "\n".join(line for row in self.rows for line in _text(row))
+
+    def __repr__(self) -> str:
+        counts = ", ".join(
+            f"{sum(row.verdict == verdict for row in self.rows)} {verdict}" for verdict in VERDICTS
+        )
+        return f"Ledger of {len(self.rows)} rows and {len(self.claims)} claims: {counts}"
+
+    def _repr_html_(self) -> str:
+        return _html(self)
+
+# %% ../../nbs/core/01_claims.ipynb #056a7c24
 @dataclass(frozen=True, repr=False)
-class Ledger:
+class Ledger(_Tables):
     "All rows of the book with their claims; prints as a table, in a notebook as HTML."
 
     rows: tuple[Row, ...]  # in the order of the source
@@ -235,29 +266,13 @@ class Ledger:
         "Return a ledger in which `claims` have taken their places."
         return Ledger(_merge(self, claims))
 
-    def to_frame(self) -> pd.DataFrame:  # one line a claim, and one for each row without claims
-        "Return the ledger as a table with unrounded numbers."
-        return _frame(self)
-
-    def summary(self) -> pd.DataFrame:  # index: chapters; columns: rows, the four verdicts, claims, tested
-        "Count the verdicts of the rows, chapter by chapter, and the claims."
-        return _summary(self)
-
-    def to_markdown(self) -> str:  # a table with one line a row and one a claim
-        "Return the ledger as a Markdown table."
-        return _markdown(self)
-
-    def __str__(self) -> str:
-        return "\n".join(line for row in self.rows for line in _text(row))
-
-    def __repr__(self) -> str:
-        counts = ", ".join(
-            f"{sum(row.verdict == verdict for row in self.rows)} {verdict}" for verdict in VERDICTS
-        )
-        return f"Ledger of {len(self.rows)} rows and {len(self.claims)} claims: {counts}"
-
-    def _repr_html_(self) -> str:
-        return _html(self)
+    def part(
+        self,
+        chapter: str,  # such as "fisher"
+    ) -> Ledger:  # the rows of that chapter
+        "Return the rows of one chapter."
+        check_choice("chapter", chapter, tuple(dict.fromkeys(row.chapter for row in self.rows)))
+        return Ledger(tuple(row for row in self.rows if row.chapter == chapter))
 
 # %% ../../nbs/core/01_claims.ipynb #da420dd5
 def _find(entries: tuple[Any, ...], id: str) -> Any:
@@ -358,10 +373,17 @@ def _table(ledger: Ledger) -> list[tuple[str, ...]]:
 _HEADINGS = ("", "claim", "paper or bound", "ours", "verdict")
 
 
-def _markdown(ledger: Ledger) -> str:
+def _linked(claim: Claim, cells: tuple[str, ...]) -> tuple[str, ...]:
+    "The cells of `claim` with a link to its page, its place in the source, and how it was measured."
+    name = f"[{claim.id}]({claim.page})" if claim.page else claim.id
+    return (name, f"{cells[1]}. *{claim.source}*; {claim.how}", *cells[2:])
+
+
+def _markdown(ledger: Ledger, linked: bool = False) -> str:
     lines = ["| " + " | ".join(_HEADINGS) + " |", "|---|---|---:|---:|---|"]
     for cells in _table(ledger):
         row = "." not in cells[0]
+        cells = _linked(ledger.claim(cells[0]), cells) if linked and not row else cells
         texts = [text.replace("|", r"\|") for text in cells]
         lines.append("| " + " | ".join(f"**{text}**" if row and text else text for text in texts) + " |")
     return "\n".join(lines)
