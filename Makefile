@@ -4,6 +4,7 @@
 #   make demo    run the finished chapters on real input; prints the ledger, writes report/methodbook.html
 #   make test    regenerate and compare, lint, run whole notebooks, run the tests
 #   make check   only: generated files equal the notebooks, lint
+#   make types   only: the types in the package's signatures (mypy)
 #   make docs    build the documentation site in docs/_build/html
 #   make bench   compare with peer libraries, writes results/benchmarks/*.json
 #   make lab     open the notebooks in JupyterLab
@@ -18,11 +19,11 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	echo python3)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs bench lab
+.PHONY: help demo test check types docs bench lab
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
 
-demo test check docs bench lab:
+demo test check types docs bench lab:
 	@command -v $(PYTHON) >/dev/null 2>&1 || { echo "methodbook needs Python 3.11 to 3.13, and '$(PYTHON)' is not here: install one, or say make PYTHON=..." >&2; exit 1; }
 	@PYTHONDONTWRITEBYTECODE= $(PYTHON) tools/steps.py $@

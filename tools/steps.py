@@ -1,7 +1,7 @@
 """Set up the project's environment and run its jobs: what the Makefile calls.
 
 Standard library only, and nothing that Python 3.6 could not read, so that a wrong Python gets a sentence and
-no traceback. Jobs: setup, demo, test, check, docs, bench, lab.
+no traceback. Jobs: setup, demo, test, check, types, docs, bench, lab.
 """
 
 import hashlib
@@ -176,11 +176,12 @@ def setup(level):
     say(f"environment: ready, {took(start)}")
 
 
-def step(what, *command):
-    "Run one command of the environment; say what it is, and how long it took."
+def step(what, *command, **variables):
+    "Run one command of the environment, with more `variables`; say what it is, and how long it took."
     start = time.time()
     say(f"{what} ...")
-    code = subprocess.run([tool(command[0]), *command[1:]], cwd=ROOT).returncode
+    words = [tool(command[0]), *command[1:]]
+    code = subprocess.run(words, cwd=ROOT, env={**os.environ, **variables}).returncode
     if code:
         raise Stop(f"{what}: FAILED (exit code {code}, {took(start)})")
     say(f"{what}: ok, {took(start)}")
@@ -198,6 +199,11 @@ def check():
     step("generated files equal the notebooks", "methodbook-dev", "check")
     step("ruff", "ruff", "check", ".")
     step("ruff format", "ruff", "format", "--check", ".")
+
+
+def types():
+    setup("test")
+    step("signatures name types that exist, overrides fit (mypy)", "mypy")
 
 
 def sources():
@@ -224,7 +230,8 @@ def run_notebooks():
                 return
     shutil.rmtree(EXECUTED, ignore_errors=True)
     before = sources()
-    step(what, "methodbook-dev", "run", "--compare", "--out", EXECUTED)
+    # quiet: a progress bar of a finished run would stand in the page for ever
+    step(what, "methodbook-dev", "run", "--compare", "--out", EXECUTED, METHODBOOK_QUIET="1")
     with open(stamp, "w", encoding="utf-8") as file:
         file.write(before)
 
@@ -257,7 +264,7 @@ def lab():
     return subprocess.run([tool("jupyter"), "lab", "--notebook-dir", "nbs"], cwd=ROOT).returncode
 
 
-JOBS = {"demo": demo, "test": test, "check": check, "docs": docs, "bench": bench, "lab": lab}
+JOBS = {"demo": demo, "test": test, "check": check, "types": types, "docs": docs, "bench": bench, "lab": lab}
 
 
 def main(words):

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 import pandas as pd
 
-from ..core.errors import InputError, check_choice, expect
+from ..core.errors import InputError, MissingData, check_choice, expect
 
 # %% auto #0
 __all__ = ['TYPES', 'KINDS', 'OPERATORS', 'CatalogueError', 'UnknownEntity', 'UnknownMetric', 'EditionUnavailable',
@@ -749,7 +749,20 @@ def _add(
     cell = Cell(name, place, raw, value, origin, where, day, "refresh", evidence, confidence, note)
     return replace(table, known=(*table.known, cell), as_of=max(table.as_of, day))
 
-# %% ../../nbs/bench/51_catalogue.ipynb #f3346972
+
+def _frame_of(data: str | Path | pd.DataFrame) -> pd.DataFrame:
+    "`data` as a table of text; refuses a file that is not there or no table."
+    if isinstance(data, pd.DataFrame):
+        return data
+    if not Path(data).is_file():
+        raise MissingData(f"no file {data}: give the path of a CSV file.")
+    try:
+        return pd.read_csv(data, dtype=str, keep_default_na=False)
+    except ValueError as error:  # of pandas, and of bytes that are no UTF-8
+        reason = f"got {Path(data).name}, which cannot be read as one: {error}"
+        expect(False, "data", "a table in CSV", reason, "Save it again as CSV in UTF-8.")
+
+# %% ../../nbs/bench/51_catalogue.ipynb #d329e77e
 def _flat(cell: Cell) -> dict[str, Any]:
     "A cell as one row of the long format."
     value = ";".join(cell.value) if isinstance(cell.value, tuple) else "" if cell.value is None else cell.text
@@ -777,7 +790,7 @@ def read_catalogue(
     edition: str = "v2",  # edition that must be complete; see `Catalogue.validate`
 ) -> Catalogue:
     "Read the catalogue of `kind` from the long format `data`; refuses unknown metrics and missing sources."
-    frame = data if isinstance(data, pd.DataFrame) else pd.read_csv(data, dtype=str, keep_default_na=False)
+    frame = _frame_of(data)
     needed = ["entity", "metric", "raw", "value", "source", "locator", "as_of"]
     lost = [column for column in needed if column not in frame.columns]
     expect(not lost, "data", f"the columns {', '.join(needed)}", f"got no {', '.join(lost)}")

@@ -148,7 +148,9 @@ class Explorer(_Sliders):
         self.controls = {
             "kind": self._w.ToggleButtons(options=["hardware", "frameworks"], value=state.kind),
             "method": self._w.Dropdown(options=METHODS, value=state.method, description="method"),
-            "as_of": self._w.Dropdown(options=_DATES, value=state.as_of, description="as of"),
+            "as_of": self._w.Dropdown(
+                options=_dates(state.as_of), value=state.as_of or _PRINTED, description="as of"
+            ),
             "polarity": self._w.Checkbox(
                 value=state.polarity == "ignore", description="call every High good"
             ),
@@ -171,13 +173,20 @@ class Explorer(_Sliders):
         return self.state
 
     def _changed(self, name: str, value: Any) -> None:
-        self.update(**{name: ("ignore" if value else None) if name == "polarity" else value})
+        if name == "polarity":
+            value = "ignore" if value else None
+        self.update(**{name: None if value == _PRINTED else value})
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         return self.box._repr_mimebundle_(**options)
 
 # %% ../../nbs/bench/58b_exploring.ipynb #4ee2331f
-_DATES = [("the edition as printed", None), ("latest", "latest")]
+_PRINTED = "the edition as printed"  # a menu shows nothing for None
+
+
+def _dates(as_of: str | None) -> list[str]:
+    "What the menu of dates offers: the usual two, and the day that was asked for."
+    return list(dict.fromkeys([_PRINTED, "latest", as_of or _PRINTED]))
 
 
 def _data_url(figure: Figure) -> str:

@@ -54,7 +54,12 @@ def _text(path: Path) -> tuple[str, bool]:
     packed, text, cut = path.read_bytes(), b"", False
     while packed and not cut:  # one gzip member for each batch that was written
         member = zlib.decompressobj(31)
-        text += member.decompress(packed)
+        try:
+            text += member.decompress(packed)
+        except zlib.error as error:
+            raise SchemaError(
+                f"{path.name}: expected a gzip file, got other bytes. Name it .jsonl."
+            ) from error
         packed, cut = member.unused_data, not member.eof
     return text.decode("utf-8", errors="replace"), cut
 
@@ -122,6 +127,7 @@ def read(
     path = Path(path)
     if not path.exists():
         raise MissingData(f"`path`: expected a file of records, got {path.name!r}, which is not there.")
+    expect(path.is_file(), "path", "a file of records", f"got the folder {path.name!r}", "Name a file in it.")
     rows, torn = _parse(path)
     if torn:
         warnings.warn(f"{path.name} was cut short; a torn last line is left out", stacklevel=2)
@@ -153,6 +159,10 @@ class RecordWriter:
 
     def write(self, *rows: dict[str, Any]) -> None:
         "Append `rows`, each with the schema in front, and wait until the disk has them."
+        for row in rows:
+            known = isinstance(row, dict) and row.get("kind") in RECORD_KINDS
+            fix = f"Its kind is one of {', '.join(RECORD_KINDS)}."
+            expect(known, "rows", "dicts with a known `kind`", f"got {row!r:.60}", fix)
         full = [{"schema": RECORD_SCHEMA, **row} for row in rows]
         self.rows += full
         if self.path is not None and full:
@@ -165,7 +175,7 @@ class RecordWriter:
         "Return all that was written, earlier sessions included."
         return Records(self.rows)
 
-
+# %% ../../nbs/bench/53b_records.ipynb #2d213ffe
 def _plain(value: Any) -> Any:
     "Turn NumPy numbers and arrays into what JSON knows."
     if isinstance(value, np.generic):

@@ -70,7 +70,17 @@ class Arm:
 
 # %% ../../nbs/bench/55_runner.ipynb #2b4598bd
 def _listed(value: Any) -> list[Any]:
-    return [value] if isinstance(value, str | int | Workload | Arm | Adapter) else list(value)
+    "`value` as a list; one thing, or a number whatever its kind, is a list of one."
+    alone = isinstance(value, str | Workload | Arm | Adapter) or not hasattr(value, "__iter__")
+    return [value] if alone else list(value)
+
+
+def _check_lists(listed: dict[str, tuple]) -> None:
+    "Refuse empty lists, and batches and thread limits that are no whole numbers from 1."
+    for name, values in listed.items():
+        expect(len(values) > 0, name, "at least one value", "got none")
+        for value in values if name in ("batches", "threads", "launches") else ():
+            check_integer(name, value, minimum=1)
 
 
 def _settled(plan: Plan) -> dict[str, tuple]:
@@ -81,12 +91,14 @@ def _settled(plan: Plan) -> dict[str, tuple]:
     expect(len(works) > 0, "workloads", "at least one workload", works)
     fix = 'Write "torch#2" for a second one.'
     expect(len(set(labels)) == len(labels), "arms", "different labels", f"got {labels}", fix)
+    listed = {name: tuple(_listed(getattr(plan, name))) for name in ("modes", "batches", "threads")}
+    _check_lists({**listed, "launches": tuple(_listed(plan.launches)), "arms": tuple(arms)})
     looks = tuple(sorted(_listed(plan.launches)))
-    for name, value in {"launches": looks[0], "rounds": plan.rounds, "min_iters": plan.min_iters}.items():
-        check_integer(name, value, minimum=1)
+    for name in ("rounds", "min_iters", "turns"):
+        check_integer(name, getattr(plan, name), minimum=1)
+    check_integer("seed", plan.seed, minimum=0)
     for name in ("block_ms", "target", "budget_s", "timeout_s"):
         check_positive(name, getattr(plan, name))
-    listed = {name: tuple(_listed(getattr(plan, name))) for name in ("modes", "batches", "threads")}
     return {"workloads": tuple(works), "arms": tuple(arms), "launches": looks, **listed}
 
 # %% ../../nbs/bench/55_runner.ipynb #2cc74c6b

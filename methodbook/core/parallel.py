@@ -77,6 +77,7 @@ def parallel_map(
     An error is raised as it was, with a note that names the item; runs that have not begun are then dropped.
     """
     expect(callable(function), "function", "a function of one item", function)
+    expect(hasattr(items, "__iter__"), "items", "items to work on", items, "For n runs give `range(n)`.")
     if jobs is not None:
         check_integer("jobs", jobs)
         expect(jobs != 0, "jobs", "a number of workers, or -1 for all cores", jobs)

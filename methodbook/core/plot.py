@@ -268,6 +268,18 @@ def scrub(
     return _with_still(box, frames[middle], f"slider: {label} = {', '.join(texts)}; shown: {texts[middle]}")
 
 # %% ../../nbs/core/04_plot.ipynb #7cb7cf91
+_NATURAL = {"max_width": "100%", "align_self": "flex-start"}  # a picture as large as it was drawn
+
+
+def _rendered(draw: Callable[[Any], Figure], scene: Any) -> bytes:
+    "A PNG of `scene` in the style of the book, whatever the caller's is."
+    with plt.rc_context(STYLE):
+        figure = draw(scene)
+        png = figure_png(figure)
+    plt.close(figure)
+    return png
+
+# %% ../../nbs/core/04_plot.ipynb #da8ba56d
 class Explorer:
     "Hold a scene that changes: by `update`, or by the controls of `widget`."
 
@@ -295,9 +307,7 @@ class Explorer:
             check_choice("settings", name, tuple(field.name for field in fields(self.scene)))
         self.scene = replace(self.scene, **settings)
         if self._picture is not None:
-            figure = self._draw(self.scene)
-            self._picture.value = figure_png(figure)
-            plt.close(figure)
+            self._picture.value = _rendered(self._draw, self.scene)
         return self._see(self.scene)
 
     def _build(self, widgets: Any, controls: Callable[[Any, Any], dict[str, Any]]) -> None:
@@ -305,7 +315,7 @@ class Explorer:
         self.controls = controls(widgets, self.scene)
         for name, control in self.controls.items():
             control.observe(lambda change, name=name: self.update(**{name: change["new"]}), "value")
-        self._picture = widgets.Image(format="png")
+        self._picture = widgets.Image(format="png", layout=_NATURAL)
         self.widget = widgets.VBox([*self.controls.values(), self._picture])
         self.update()
 

@@ -80,6 +80,7 @@ def write_atomic(
 
     Raises `StorageError` when the disk is full or the folder cannot be written; the old file is then intact.
     """
+    expect(isinstance(data, bytes | str), "data", "bytes or a text", data, "For other data use `write_json`.")
     target = Path(path)
     blob = data.encode() if isinstance(data, str) else data
     temporary = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
@@ -127,15 +128,23 @@ def write_json(
     text = json.dumps(plain, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
     write_atomic(path, text + "\n")
 
+# %% ../../nbs/core/02_runs.ipynb #f64cddd2
+def _content(path: str | Path, hint: str) -> bytes:
+    "The bytes of the file at `path`; the `MissingData` about one that is not there says `hint`."
+    expect(not Path(path).is_dir(), "path", "a file", f"got the folder {path}", "Name a file in it.")
+    try:
+        return Path(path).read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise MissingData(hint) from error
+
 
 def read_json(
     path: str | Path,  # a JSON file
 ) -> Any:  # its content
     "Read the JSON file at `path`; raise `MissingData` if there is none and `StateError` if it is no JSON."
+    content = _content(path, f"no file {path}: write it with `write_json` first.")
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise MissingData(f"no file {path}: write it with `write_json` first.") from error
+        return json.loads(content.decode())
     except ValueError as error:
         raise StateError(f"{path} is not JSON: {error}. Restore it from its source.") from error
 
@@ -271,10 +280,7 @@ def load_state(
     """
     from safetensors.torch import load
 
-    try:
-        data = Path(path).read_bytes()
-    except FileNotFoundError as error:
-        raise MissingData(f"no saved state {path}: check the path, or run what writes it.") from error
+    data = _content(path, f"no saved state {path}: check the path, or run what writes it.")
     try:
         length = int.from_bytes(data[:8], "little")
         header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["methodbook"])
@@ -335,22 +341,47 @@ def snapshot(
         return type(state)(snapshot(value) for value in state)
     return state
 
+# %% ../../nbs/core/02_runs.ipynb #f5d8f4fd
+def _holds_live(value: Any) -> bool:
+    "Whether `value` is a live object, or a tree with one."
+    if isinstance(value, dict | list | tuple):
+        return any(map(_holds_live, value.values() if isinstance(value, dict) else value))
+    return _is_live(value) or _is_generator(value) or isinstance(value, np.random.Generator)
+
+
+def _check_saved(template: dict, saved: dict) -> None:
+    "Refuse `saved` if it lacks what a live object of `template` needs."
+    for key in template:
+        if key not in saved and _holds_live(template[key]):
+            known = ", ".join(map(repr, saved)) or "nothing"
+            raise StateError(f"the saved state has no {key!r}; it holds {known}. Save that object too.")
+
 
 def restore(
     template: Any,  # the tree with its live objects
     saved: Any,  # what `snapshot` gave, perhaps after a trip through a file
 ) -> Any:  # the tree with the saved values, live objects being those of `template`
-    "Load `saved` into the live objects of `template`, in place, and return the tree that holds them."
-    if _is_live(template):
-        template.load_state_dict(saved)
-        return template
-    if _is_generator(template):
-        template.set_state(saved)
-        return template
-    if isinstance(template, np.random.Generator):
-        template.bit_generator.state = saved
+    """Load `saved` into the live objects of `template`, in place, and return the tree that holds them.
+
+    Raises `StateError` when a live object finds no state, or one that it cannot take.
+    """
+    if _holds_live(template) and not isinstance(template, dict | list | tuple):
+        try:
+            if _is_live(template):
+                template.load_state_dict(saved)
+            elif _is_generator(template):
+                template.set_state(saved)
+            else:
+                template.bit_generator.state = saved
+        except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
+            if isinstance(error, MethodbookError):
+                raise
+            detail = " ".join(str(error).split())  # PyTorch's messages have several lines
+            reason = f"the saved state does not fit {describe(template)}: {detail}"
+            raise StateError(f"{reason}. Build it as it was when it was saved.") from error
         return template
     if isinstance(template, dict) and isinstance(saved, dict):
+        _check_saved(template, saved)
         return {key: restore(template.get(key), value) for key, value in saved.items()}
     if type(template) in (list, tuple) and type(saved) is type(template) and len(saved) == len(template):
         return type(template)(map(restore, template, saved))
@@ -373,6 +404,8 @@ def progress(
     initial: int = 0,  # items done before this loop
 ) -> Iterable[Any]:  # the same items
     "Loop over `iterable` with a progress bar, which is silent unless a terminal or a notebook is watching."
+    loops = hasattr(iterable, "__iter__") or hasattr(iterable, "__getitem__")
+    expect(loops, "iterable", "something to loop over", iterable, "For n steps give `range(n)`.")
     options = {"desc": label or None, "unit": unit, "initial": initial, "leave": False, "mininterval": 0.5}
     return tqdm(iterable, total=total, disable=not _is_watched(), **options)
 
@@ -463,8 +496,11 @@ def read_log(
 ) -> list[dict[str, Any]]:  # its records; the words nan, inf, -inf are floats again
     "Read the JSON-lines log at `path`; a last line that is not complete is left out."
     words = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-    text = Path(path).read_text(encoding="utf-8")
-    records = [json.loads(line) for line in text.split("\n")[:-1]]
+    text = _content(path, f"no log {path}: check the path, or start the run.").decode(errors="replace")
+    try:
+        records = [json.loads(line) for line in text.split("\n")[:-1]]
+    except ValueError as error:
+        raise StateError(f"{path} is no log of a run: {error}. Restore it, or start another run.") from error
     return [
         {key: words.get(value, value) if isinstance(value, str) else value for key, value in each.items()}
         for each in records
@@ -540,12 +576,9 @@ class Run:
         label: str = "",  # a word before the progress bar
     ):
         check_integer("every", every, minimum=1)
-        self.folder, self.config, self.every, self.label = (
-            Path(folder),
-            _plain(config, "config"),
-            every,
-            label,
-        )
+        expect(isinstance(config, dict), "config", "a dict", config, "Name its parts.")
+        self.folder, self.every, self.label = Path(folder), every, label
+        self.config = _plain(config, "config")
 
     def loop(
         self,
@@ -635,6 +668,7 @@ def save_result(
     content = {"numbers": _plain(numbers, "numbers"), "config": _plain(config, "config")}
     for name, value in content.items():
         _refuse_paths(value, name)
+    expect(hasattr(seeds, "__iter__"), "seeds", "a list of integers", seeds, "Write `[seed]` for one.")
     for seed in seeds:
         check_integer("seeds", seed)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()

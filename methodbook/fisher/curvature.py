@@ -70,6 +70,14 @@ class Options:
         check_integer("max_bytes", self.max_bytes, minimum=1)
         right = self.dtype is None or (isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point)
         expect(right, "dtype", "a floating torch.dtype such as torch.float64", str(self.dtype))
+        _check_device(self.device)
+
+# %% ../../nbs/fisher/22_curvature.ipynb #999ec690
+def _check_device(device: Any) -> None:
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, TypeError, AssertionError):
+        expect(False, "device", "a device of this machine such as 'cpu'", device, "Or leave it out.")
 
 
 _WORDS = {
@@ -320,6 +328,7 @@ _ALL_STRUCTURES = (*_STRUCTURES, "lowrank", "block", "kfac", "ekfac", "operator"
 
 def _directions_per_sample(kind: str, likelihood: Likelihood, unit: str, m: int) -> Callable[[tuple], int]:
     "How many directions a sample has, as a function of the shape of its outputs."
+    expect(likelihood is not None, "loss", "the loss of the model", None, "Say loss='mse' or another word.")
 
     def count(shape: tuple[int, ...]) -> int:
         width = 1 if likelihood.elementwise or not shape else shape[-1]
@@ -577,7 +586,7 @@ class Split:
 
 _SPLITS = ("canonical", "empirical", "identity")
 
-# %% ../../nbs/fisher/22_curvature.ipynb #ab9c08d8
+
 def _split_directions(rows: _Rows, likelihood: Likelihood, split: str | Split) -> _Directions:
     if isinstance(split, Split):
         _need_labels(rows, "a split")

@@ -15,7 +15,14 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from ..core.errors import check_choice, check_integer, check_positive, expect
+from methodbook.core.errors import (
+    check_choice,
+    check_finite,
+    check_integer,
+    check_positive,
+    check_shape,
+    expect,
+)
 from ..core.parallel import sum_over_processes
 from .curvature import _options, _rows
 from .likelihood import as_likelihood
@@ -213,6 +220,24 @@ def _reported(result: CGResult, tolerance: float, reason: str) -> CGResult:
     return replace(result, converged=False, reason=reason)
 
 # %% ../../nbs/fisher/24b_steps.ipynb #b6bb6ba7
+def _check_system(product: Any, b: Any, preconditioner: Any, start: Any) -> None:
+    "Refuse a system whose parts are no function and finite vectors of one length."
+    expect(callable(product), "product", "a function from v to A v", product, "For a matrix: `A.__matmul__`.")
+    expect(isinstance(b, Tensor) and b.ndim == 1, "b", "a tensor of shape (p,)", b)
+    check_finite("b", b)
+    for name, vector in {"preconditioner": preconditioner, "start": start}.items():
+        if vector is not None:
+            check_shape(name, vector, tuple(b.shape))
+
+
+def _product_of(product: Callable[[Tensor], Tensor], v: Tensor) -> Tensor:
+    "A times `v`, of the shape of `v`."
+    found = product(v)
+    fits = isinstance(found, Tensor) and found.shape == v.shape
+    expect(fits, "product", f"a function that returns a tensor of shape {tuple(v.shape)}", found)
+    return found
+
+# %% ../../nbs/fisher/24b_steps.ipynb #4de8a766
 def conjugate_gradient(
     product: Callable[[Tensor], Tensor],  # v `(p,)` -> A v `(p,)`, A symmetric positive definite
     b: Tensor,  # `(p,)` right-hand side
@@ -227,6 +252,7 @@ def conjugate_gradient(
     Hestenes and Stiefel 1952. Raises `InputError` for a preconditioner that is not positive.
     """
     _check_budget(tolerance, iterations)
+    _check_system(product, b, preconditioner, start)
     p = torch.ones_like(b) if preconditioner is None else preconditioner
     expect(bool((p > 0).all()), "preconditioner", "positive numbers", f"got a least of {float(p.min()):.3g}")
     x = torch.zeros_like(b) if start is None else start.clone()
@@ -237,7 +263,7 @@ def conjugate_gradient(
     z = r / p
     v, rz = z, r @ z
     while float(r.norm()) > tolerance * size and done < iterations:
-        av = product(v)
+        av = _product_of(product, v)
         curvature = v @ av
         if not float(curvature) > 0:
             reason = f"the curvature along a direction is {float(curvature):.3g}, not positive"

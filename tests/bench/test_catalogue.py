@@ -31,6 +31,7 @@ from methodbook.bench.catalogue import (
     slips,
     tokens,
 )
+from methodbook.core.errors import MissingData
 
 
 # %% ../../nbs/bench/51_catalogue.ipynb #655c853e
@@ -394,6 +395,15 @@ def test_round_trip_through_a_file(tmp_path):
         again = read_catalogue(tmp_path / "cells.csv", kind)
         assert again.known == catalogue.known
         assert again.force == catalogue.force
+
+
+def test_files_that_are_no_tables_are_refused(tmp_path):
+    with pytest.raises(MissingData, match=r"no file .*give the path of a CSV file"):
+        read_catalogue(tmp_path, "hardware")
+    for content in (b"", b"\xff\xfe"):
+        (tmp_path / "own.csv").write_bytes(content)
+        with pytest.raises(ValueError, match=r"got own.csv, which cannot be read .* Save it again as CSV"):
+            read_catalogue(tmp_path / "own.csv", "hardware")
 
 
 def test_reading_refuses_what_cannot_be_traced():

@@ -62,6 +62,12 @@ def test_the_explorer_follows_its_controls_without_a_browser():
     assert one.state.method == "borda"
     one.controls["polarity"].value = True
     assert one.state.polarity == "ignore"
+    assert one.controls["as_of"].label == "the edition as printed"
+    one.controls["as_of"].value = "latest"
+    assert one.state.as_of == "latest"
+    one.controls["as_of"].value = "the edition as printed"
+    assert one.state.as_of is None
+    assert explorer(as_of="2026-01-31").controls["as_of"].value == "2026-01-31"
     one.controls["kind"].value = "frameworks"
     assert len(one.sliders.children) == 6
     assert one.update(weights={"license": 3.0}).weights == {"license": 3.0}

@@ -66,6 +66,14 @@ def test_broken_lines_and_other_schemas_are_refused(tmp_path):
     assert read(path).run["new"] == 1
     with pytest.raises(MissingData, match=r"'none.jsonl', which is not there"):
         read(tmp_path / "none.jsonl")
+    with pytest.raises(InputError, match=r"got the folder .* Name a file in it"):
+        read(tmp_path)
+    (tmp_path / "plain.jsonl.gz").write_text("text")
+    with pytest.raises(SchemaError, match=r"plain.jsonl.gz: expected a gzip file"):
+        read(tmp_path / "plain.jsonl.gz")
+    with pytest.raises(InputError, match=r"dicts with a known `kind`, got {'kind': 'holiday'}"):
+        RecordWriter(tmp_path / "new.jsonl").write({"kind": "holiday"})
+    assert not (tmp_path / "new.jsonl").exists()
 
 
 def test_numbers_of_numpy_are_written_and_objects_refused(tmp_path):

@@ -61,6 +61,12 @@ def test_plans_that_cannot_be_are_refused():
         load_plan({"batchs": [1]})
     with pytest.raises(InputError, match=r"`budget_s`: expected a finite positive number"):
         Plan(budget_s=0)
+    for name, value in {"batches": 1.5, "threads": (1, 0), "launches": 0, "seed": 0.5}.items():
+        with pytest.raises(InputError, match=rf"`{name}`: expected an integer of at least"):
+            Plan(**{name: value})
+    with pytest.raises(InputError, match=r"`arms`: expected at least one value, got none"):
+        Plan(arms=())
+    assert Plan(batches=np.int64(4), launches=np.int32(3)).batches == (4,)
 
 
 def test_the_digest_of_a_plan_follows_the_work_but_not_the_budget():

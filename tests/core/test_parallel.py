@@ -99,6 +99,8 @@ def test_no_items_and_wrong_arguments():
         parallel_map(abs, [1], jobs=0)
     with pytest.raises(ValueError, match="`function`: expected a function"):
         parallel_map([1, 2], abs)
+    with pytest.raises(ValueError, match=r"`items`: expected items to work on, got 3. For n runs"):
+        parallel_map(abs, 3)
 
 
 def test_dask_cluster_runs_the_same_code():

@@ -219,6 +219,9 @@ def test_explorers_slider_moves_the_scene():
     assert bytes(seen._picture.value) != before
     assert "application/vnd.jupyter.widget-view+json" in seen._repr_mimebundle_()
     assert plt.get_fignums() == []
+    with plt.rc_context({"figure.constrained_layout.use": False, "axes.grid": False}):
+        again = Explorer(_Slope(4.0), lambda scene: _line(scene.slope), lambda scene: scene.slope, _slider)
+    assert again._picture.value == seen._picture.value  # the caller's style does not matter
 
 
 def test_explorer_says_how_to_install_what_is_missing(monkeypatch):

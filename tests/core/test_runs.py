@@ -89,6 +89,8 @@ def test_failed_rename_keeps_the_old_file(tmp_path, monkeypatch):
 
 
 def test_folder_that_cannot_be_made(tmp_path):
+    with pytest.raises(InputError, match="`data`: expected bytes or a text, got 3"):
+        write_atomic(tmp_path / "file", 3)
     write_atomic(tmp_path / "file", "text")
     with pytest.raises(StorageError, match="choose a folder that you may write to"):
         write_atomic(tmp_path / "file" / "below", "text")
@@ -137,6 +139,20 @@ def test_read_json_says_missing_or_broken(tmp_path):
     (tmp_path / "a.json").write_text('{"loss": 0.4, "step')
     with pytest.raises(StateError, match="is not JSON"):
         read_json(tmp_path / "a.json")
+    with pytest.raises(MissingData, match="no file"):
+        read_json(tmp_path / "a.json" / "below")
+    with pytest.raises(InputError, match=r"expected a file, got the folder .* Name a file in it"):
+        read_json(tmp_path)
+    with pytest.raises(InputError, match="expected a file, got the folder"):
+        load_state(tmp_path)
+
+
+def test_logs_that_are_none_are_refused(tmp_path):
+    with pytest.raises(MissingData, match=r"no log .* check the path"):
+        read_log(tmp_path / "log.jsonl")
+    (tmp_path / "log.jsonl").write_text("hello\n")
+    with pytest.raises(StateError, match="is no log of a run"):
+        read_log(tmp_path / "log.jsonl")
 
 
 # %% ../../nbs/core/02_runs.ipynb #8906c722
@@ -318,6 +334,17 @@ def test_live_objects_continue_as_if_nothing_had_happened(tmp_path):
     assert same_state(snapshot(advance(resumed, 3)), snapshot(unbroken))
 
 
+def test_restore_says_what_does_not_fit():
+    line = {"line": torch.nn.Linear(2, 1)}
+    with pytest.raises(StateError, match=r"has no 'line'; it holds 'lines'\. Save that object too"):
+        restore(line, {"lines": {}})
+    with pytest.raises(StateError, match=r"does not fit object of type Linear: .*Build it as it was"):
+        restore(line, {"line": {"weight": torch.zeros(3)}})
+    for generator in (torch.Generator(), np.random.default_rng(0)):
+        with pytest.raises(StateError, match="does not fit object of type Generator"):
+            restore([generator], [3])
+
+
 def test_restore_keeps_new_keys_and_other_bit_generators():
     mersenne = np.random.Generator(np.random.MT19937(0))
     kept = copy.deepcopy(snapshot([mersenne, {"a": 1}]))
@@ -329,6 +356,8 @@ def test_restore_keeps_new_keys_and_other_bit_generators():
 
 # %% ../../nbs/core/02_runs.ipynb #2a7ffa90
 def test_progress_passes_items_on_and_is_silent_without_a_watcher(capfd):
+    with pytest.raises(InputError, match=r"`iterable`: expected something to loop over, got 3. For n steps"):
+        progress(3)
     assert list(progress(iter("abc"), total=3, label="letters")) == ["a", "b", "c"]
     assert capfd.readouterr() == ("", "")
 
@@ -535,6 +564,8 @@ def test_wrong_arguments_are_refused(tmp_path):
         Run(tmp_path, {}, every=0)
     with pytest.raises(InputError, match=r"`config\['model'\]`: expected a number, a text"):
         Run(tmp_path, {"model": torch.nn.Linear(1, 1)})
+    with pytest.raises(InputError, match="`config`: expected a dict, got list of length 0"):
+        Run(tmp_path, [])
     with pytest.raises(InputError, match="`state`: expected a dict, got list of length 0"):
         Run(tmp_path, {}).loop(walk, [], 1)
     with pytest.raises(InputError, match="`step`: expected a function that returns a dict, got None"):

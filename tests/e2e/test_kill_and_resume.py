@@ -1,7 +1,8 @@
-"""A `Run` killed with SIGKILL, at random moments and at each step of a checkpoint, ends in the same bytes.
+"""Work killed with SIGKILL, at random moments and at each step of a checkpoint, ends in the same bytes.
 
-The file is also the program that is killed. Started by itself it reads orders from standard input, one JSON
-object a line, and for each forks a child that trains; so torch is loaded once, not once a kill.
+First a plain `Run`, then the long operations of every chapter. The file is also the program that is killed.
+Started by itself it reads orders from standard input, one JSON object a line, and for each forks a child that
+works; so torch and the chapters are loaded once, not once a kill.
 """
 
 import contextlib
@@ -19,7 +20,8 @@ import numpy as np
 import pytest
 import torch
 
-from methodbook.core.runs import Run, RunBusy, load_state, read_log
+from methodbook.bench.records import launch_table, read
+from methodbook.core.runs import Run, RunBusy, load_result, load_state, read_log
 
 CONFIG = {"seed": 0, "lr": 0.01, "hidden": 16}
 TOTAL, EVERY = 60, 3
@@ -72,19 +74,140 @@ def kill_after(events):
     Path.unlink = counted(Path.unlink)
 
 
-def serve():
-    "Fork a training child for each order; print its pid, and its exit status when it has ended."
-    torch.set_num_threads(1)
+def plain():
+    "The regression above."
     with tempfile.TemporaryDirectory() as folder:  # load what torch and safetensors load on their first use
         Run(folder, CONFIG).loop(fit, begin(), 1)
+    return lambda folder, total=TOTAL: Run(folder, CONFIG, every=EVERY).loop(fit, begin(), total)
+
+
+def gates():
+    "heads: gates, and the model under them, with dropout."
+    from methodbook.heads.attention import HeadView
+    from methodbook.heads.gates import attach_gates, train_gates
+    from methodbook.heads.translation import Transformer, token_loss
+
+    def loss(model, batch):
+        return token_loss(model(*batch), batch[1])
+
+    def work(folder, steps=60):
+        rng = torch.Generator().manual_seed(0)
+        model = Transformer(50, 60, 32, 4, 2, 1, 32, dropout=0.1, generator=rng)
+        source, target = (torch.randint(4, 50, (3, n), generator=rng) for n in (7, 5))
+        options = {"steps": steps, "target_heads": 3, "folder": folder, "every": 4}
+        train_gates(attach_gates(HeadView(model)), [(source, target)], loss, **options)
+
+    return work
+
+
+def natural():
+    "fisher: natural gradient with drawn labels, an average of matrices, momentum and moving damping."
+    from methodbook.fisher.optimisers import NaturalGradient
+
+    def start():
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3))
+        options = {"kind": "mc", "structure": "kfac", "ema": 0.9, "momentum": 0.5, "adapt_damping": True}
+        optimiser = NaturalGradient(model, "cross_entropy", lr=0.3, damping=0.1, **options)
+        return {"model": model, "optimiser": optimiser, "batches": torch.Generator().manual_seed(1)}
+
+    def step(state, index):
+        x = torch.randn(16, 4, generator=state["batches"])
+        return state, {"loss": state["optimiser"].step((x, x[:, :3].argmax(1)))}
+
+    return lambda folder: Run(folder, {"seed": 0}, every=3).loop(step, start(), 40)
+
+
+def comparison():
+    "fisher: optimisers tuned and compared; processor times, which no run repeats, are left out."
+    from methodbook.fisher.comparison import Budget, compare_optimisers
+
+    budget = Budget({"logistic": 2}, longer={"logistic": 2}, trials=1, tuning=(7,), hidden=2)
+
+    def work(folder):
+        compare_optimisers(budget, 1, folder, resume=True, problems=("logistic",))
+
+    return work
+
+
+def meta():
+    "ml3: a learned loss."
+    from methodbook.ml3.engines import TaskBatch
+    from methodbook.ml3.inner import SGD
+    from methodbook.ml3.loss import MetaLoss
+    from methodbook.ml3.meta import meta_train
+
+    class Sines:
+        def sample(self, n, generator):
+            x = 4 * torch.rand(n, 12, 1, generator=generator) - 2
+            return TaskBatch(x, torch.sin(x - torch.rand(n, 1, 1, generator=generator)))
+
+    def work(folder):
+        layers = torch.nn.Linear(1, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)
+        loss = MetaLoss.supervised(1, hidden=(6,), generator=torch.Generator().manual_seed(0))
+        options = {"inner_steps": 2, "meta_batch": 3, "iters": 40, "folder": folder, "every": 4}
+        meta_train(loss, torch.nn.Sequential(*layers), Sines(), "mse", inner=SGD(0.1), **options)
+
+    return work
+
+
+def stages():
+    "drex: clone, noise, reward, policy and report; the policy's training belongs to a library."
+    import warnings
+
+    from methodbook.drex.environments import PointRun, point_run_demonstrator
+    from methodbook.drex.pipeline import drex
+    from methodbook.drex.policy import PPOSettings
+    from methodbook.drex.ranking import NoiseInjection, rollouts
+    from methodbook.drex.trajectories import Demonstrations
+
+    rng = np.random.default_rng(1)
+    demos = Demonstrations(rollouts(PointRun, lambda obs: point_run_demonstrator(obs, rng), [0.0] * 2, 1))
+    tiny = {
+        "bc": {"updates": 20, "hidden": (8,)},
+        "noise": NoiseInjection(levels=(0.0, 0.5, 1.0), rollouts_per_level=2),
+        "snippet": 10,
+        "reward": {"updates": 20, "pairs": 40, "hidden": (8,), "n_nets": 2},
+        "ppo": PPOSettings(steps=64, n_envs=2, n_steps=32, epochs=1, warm_steps=5),
+        "episodes": 3,
+    }
+
+    def work(folder):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # gates may fire in so short a run
+            drex(demos, PointRun, folder=folder, **tiny)
+
+    with tempfile.TemporaryDirectory() as folder:  # load what stable-baselines3 loads
+        work(folder)
+    return work
+
+
+def launches():
+    "bench: a plan of three launches, each of which starts processes of its own."
+    from methodbook.bench.runner import Plan, run
+
+    arms = {"arms": ("numpy",), "batches": (3,), "rounds": 2, "block_ms": 2.0, "launches": 3}
+    return lambda folder: run(Plan(workloads="mlp", **arms), Path(folder) / "run.jsonl", resume=True)
+
+
+JOBS = {job.__name__: job for job in (plain, gates, natural, comparison, meta, stages, launches)}
+
+
+def serve():
+    "Fork a child for each order; print its pid, and its exit status when it has ended."
+    torch.set_num_threads(1)
+    ready = {"plain": plain()}
     print("ready", flush=True)
     for line in sys.stdin:
         order = json.loads(line)
+        job = order.pop("job")
+        if job not in ready:
+            ready[job] = JOBS[job]()
         if (pid := os.fork()) == 0:
-            signal.alarm(180)  # nobody waits for a child whose test was killed: it ends by itself
-            if "kill_after" in order:
-                kill_after(order["kill_after"])
-            Run(order["folder"], CONFIG, every=EVERY).loop(fit, begin(), order["total"])
+            signal.alarm(600)  # nobody waits for a child whose test was killed: it ends by itself
+            if (events := order.pop("kill_after", None)) is not None:
+                kill_after(events)
+            ready[job](**order)
             os._exit(0)
         print(pid, flush=True)
         print(os.waitpid(pid, 0)[1], flush=True)
@@ -99,8 +222,8 @@ class Server:
         self.process = subprocess.Popen([sys.executable, __file__], env=quiet, **options)
         assert self.process.stdout.readline() == "ready\n"
 
-    def start(self, folder, total=TOTAL, **order):
-        self.process.stdin.write(json.dumps({"folder": str(folder), "total": total, **order}) + "\n")
+    def start(self, folder, job="plain", **order):
+        self.process.stdin.write(json.dumps({"folder": str(folder), "job": job, **order}) + "\n")
         self.process.stdin.flush()
         self.child = int(self.process.stdout.readline())
 
@@ -121,54 +244,103 @@ def server():
     server.process.wait()
 
 
-@pytest.fixture(scope="module")
-def unbroken(server, tmp_path_factory):
-    "The folder of a run that nobody stopped, and the seconds it took."
-    folder = tmp_path_factory.mktemp("unbroken")
-    start = time.monotonic()
-    server.start(folder)
-    assert server.wait() == 0
-    return folder, time.monotonic() - start
-
-
 def content(folder):
-    return {each.name: each.read_bytes() for each in folder.iterdir()}
+    return {str(each.relative_to(folder)): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
 
 
-def test_twenty_kills_at_random_moments_leave_no_trace(server, unbroken, tmp_path):
-    reference, seconds = unbroken
-    rng = random.Random(0)
-    kills, run = 0, 0
-    while kills < 20:  # a run that ends before its turn is compared, and the next one takes the rest
+def whole(server, folder, job):
+    "Let `job` work in `folder` to the end; give the seconds it took."
+    start = time.monotonic()
+    server.start(folder, job)
+    assert server.wait() == 0
+    return time.monotonic() - start
+
+
+def broken(server, folder, job, seconds, kills=20):
+    "Yield folders in which `job` came to its end after kills at random moments, `kills` in all."
+    rng, run = random.Random(0), 0
+    while kills > 0:  # a run that ends before its turn is compared, and the next one takes the rest
         run += 1
-        folder = tmp_path / f"run{run}"
+        place = folder / f"run{run}"
         while True:
-            server.start(folder)
-            if kills < 20:
+            server.start(place, job)
+            if kills > 0:
                 time.sleep(rng.uniform(0, seconds / 5))
                 status = server.kill()
             else:
                 status = server.wait()
-            kills += status == signal.SIGKILL
+            kills -= status == signal.SIGKILL
             assert status in (0, signal.SIGKILL)
             if status == 0:
                 break
+        yield place
+
+
+def test_twenty_kills_at_random_moments_leave_no_trace(server, tmp_path):
+    reference = tmp_path / "unbroken"
+    seconds = whole(server, reference, "plain")
+    for folder in broken(server, tmp_path, "plain", seconds):
         assert content(folder) == content(reference)
     last = load_state(reference / f"state-{TOTAL:010d}.safetensors")
     assert last["step"] == TOTAL
     assert [record["step"] for record in read_log(reference / "log.jsonl")] == list(range(TOTAL))
 
 
+@pytest.mark.parametrize("job", ["gates", "natural", "meta", "stages"])
+def test_a_chapters_training_is_the_same_after_kills(server, tmp_path, job):
+    reference = tmp_path / "unbroken"
+    whole(server, reference, job)  # loads the chapter
+    seconds = whole(server, tmp_path / "again", job)
+    assert content(tmp_path / "again") == content(reference)
+    for folder in broken(server, tmp_path, job, seconds):
+        assert content(folder) == content(reference)
+
+
+def untimed(path):
+    "The numbers of a comparison without processor times."
+    drop = {"seconds"}
+
+    def strip(value):
+        if isinstance(value, dict):
+            return {name: strip(each) for name, each in value.items() if name not in drop}
+        return value
+
+    return strip(load_result(path)["numbers"])
+
+
+def test_a_comparison_of_optimisers_is_the_same_after_kills(server, tmp_path):
+    name = Path("fisher") / "optimisers_logistic.json"
+    whole(server, tmp_path / "unbroken", "comparison")
+    seconds = whole(server, tmp_path / "again", "comparison")
+    for folder in broken(server, tmp_path, "comparison", seconds):
+        assert untimed(folder / name) == untimed(tmp_path / "unbroken" / name)
+        assert list(content(folder)) == [str(name)]
+
+
+def test_a_measurement_keeps_its_launches_and_does_the_rest_after_kills(server, tmp_path):
+    whole(server, tmp_path / "unbroken", "launches")
+    seconds = whole(server, tmp_path / "again", "launches")
+    expected = launch_table(read(tmp_path / "unbroken" / "run.jsonl"))
+    for folder in broken(server, tmp_path, "launches", seconds):
+        records = read(folder / "run.jsonl")
+        assert len({row["run_id"] for row in records.rows}) == 1
+        found = launch_table(records)
+        columns = ["cell", "arm", "launch"]
+        assert found[columns].equals(expected[columns])
+        assert records.of("end")[-1]["reason"] == "launches"
+        assert [each.name for each in folder.iterdir()] == ["run.jsonl"]
+
+
 def test_a_kill_before_each_system_call_leaves_no_trace(server, tmp_path):
     total = 3 * EVERY + 1  # four checkpoints, so that old ones are removed too
-    server.start(tmp_path / "unbroken", total)
+    server.start(tmp_path / "unbroken", total=total)
     assert server.wait() == 0
     for event in range(1000):
         folder = tmp_path / f"killed{event}"
-        server.start(folder, total, kill_after=event)
+        server.start(folder, total=total, kill_after=event)
         killed = server.wait() == signal.SIGKILL
         if killed:
-            server.start(folder, total)
+            server.start(folder, total=total)
             assert server.wait() == 0
         assert content(folder) == content(tmp_path / "unbroken"), f"killed before call {event}"
         if not killed:

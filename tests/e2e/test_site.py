@@ -8,21 +8,16 @@ import functools
 import http.server
 import os
 import re
-import shutil
 import threading
 from pathlib import Path
 
 import pytest
 
+from methodbook.pages import check_site
+
 SITE = Path(os.environ.get("METHODBOOK_SITE", Path(__file__).parents[2] / "docs" / "_build" / "html"))
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
-BLOCK = (
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"  # unlike routes, this leaves the cache in use
-)
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+PATIENCE = 120_000  # milliseconds; a loaded machine is slow
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -44,22 +39,6 @@ def address():
         server.shutdown()
 
 
-@pytest.fixture(scope="module")
-def browser():
-    "Start the system's Chromium."
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed (extra `dev`)"
-    )
-    names = (os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
-    program = next(filter(None, map(shutil.which, filter(None, names))), None)
-    if program is None:
-        pytest.skip("no Chromium on this machine; install it or name it in the variable CHROMIUM")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=program, args=[*FLAGS, BLOCK])
-        yield chromium
-        chromium.close()
-
-
 @pytest.fixture
 def visit(browser, address):
     "Give a function that opens a page and records what goes wrong; at the end nothing may have."
@@ -71,6 +50,7 @@ def visit(browser, address):
 
     def open_page(name, viewport=WIDE, scheme="light"):
         context = browser.new_context(viewport=viewport, color_scheme=scheme)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.on("request", note)
@@ -112,44 +92,75 @@ def test_maths_is_typeset(visit, address):
     assert page.locator("mjx-merror").count() == 0
 
 
-@pytest.mark.parametrize("words", ["checkpoint", "empirical Fisher"])
-def test_search_finds_words_of_the_book(visit, address, words):
+@pytest.mark.parametrize(
+    ("words", "chapter"),
+    [
+        ("checkpoint", "core/"),
+        ("empirical Fisher", "fisher/"),
+        ("HeadView", "heads/"),
+        ("MetaLoss", "ml3/"),
+        ("drex", "drex/"),
+        ("DecisionMatrix", "bench/"),
+    ],
+)
+def test_search_finds_words_of_the_book(visit, address, words, chapter):
     page = visit("index.html")
     page.keyboard.press("Control+k")
     page.locator("#pst-search-dialog input[type=search]").fill(words)
     page.keyboard.press("Enter")
-    page.wait_for_selector("ul.search li a", timeout=20_000)
-    page.locator("ul.search li a").first.click()
+    found = page.locator(f"ul.search li a[href*='{chapter}']").first
+    found.wait_for(timeout=PATIENCE)
+    found.click()
     page.wait_for_url(lambda url: not url.startswith(f"{address}search.html"))
     text = page.locator("article").text_content().lower()
     assert all(word in text for word in words.lower().split())
 
 
-def shown_picture(page):
-    "Give the source of the slider's picture that can be seen, None before there is one."
-    return page.evaluate(
-        """() => [...document.querySelectorAll('.jupyter-widgets img')]
-                 .filter(image => image.offsetParent && image.naturalWidth > 1)
-                 .map(image => image.src)[0] ?? null"""
-    )
+def test_no_link_leads_nowhere_and_nothing_is_loaded_from_elsewhere(address):
+    assert check_site(SITE) == []
 
 
-def test_the_keyboard_moves_a_slider(visit, address):
-    names = pages_with("application/vnd.jupyter.widget-view")
-    assert names, "the book has sliders"
-    page = visit("core/plot.html" if "core/plot.html" in names else names[0])
-    handle = page.locator(".jupyter-widgets .noUi-handle, .jupyter-widgets [role=slider]").first
-    handle.wait_for(timeout=20_000)
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('.jupyter-widgets img')].some(image => image.naturalWidth > 1)"
-    )
-    first, value = shown_picture(page), handle.get_attribute("aria-valuenow")
-    assert first
-    handle.focus()
-    page.keyboard.press("ArrowRight" if value != handle.get_attribute("aria-valuemax") else "ArrowLeft")
-    page.wait_for_timeout(500)  # the widgets hand the value on in a later turn of the event loop
-    assert handle.get_attribute("aria-valuenow") != value
-    assert shown_picture(page) != first
+SLIDERS = r'"model_name": ?"\w*SliderModel"'  # as the page's widget state has them
+DISPLAY_NAMES = ["wide light", "wide dark", "narrow light", "narrow dark"]
+DISPLAYS = [(viewport, scheme) for viewport in (WIDE, NARROW) for scheme in ("light", "dark")]
+SHOWN = """frame => {
+    const seen = [...frame.querySelectorAll('img')].filter(i => i.offsetParent && i.naturalWidth > 1);
+    return seen.length ? seen[0].src : null;
+}"""
+
+
+def move_sliders(page):
+    "Move each slider of the page by the keyboard and see its picture change; give how many there are."
+    frames = page.locator(".jupyter-widgets.widget-vbox:has([role=slider]):has(img)")
+    frames.first.wait_for(timeout=PATIENCE)
+    for place in range(frames.count()):
+        frame = frames.nth(place)
+        handle, picture = frame.locator("[role=slider]").first, frame.locator("img").first
+        picture.scroll_into_view_if_needed()
+        page.wait_for_function(f"frame => ({SHOWN})(frame) !== null", arg=frame.element_handle())
+        former, value = frame.evaluate(SHOWN), handle.get_attribute("aria-valuenow")
+        handle.focus()
+        page.keyboard.press("ArrowRight" if value != handle.get_attribute("aria-valuemax") else "ArrowLeft")
+        changed = f"([frame, former]) => ![null, former].includes(({SHOWN})(frame))"
+        page.wait_for_function(changed, arg=[frame.element_handle(), former], timeout=PATIENCE)
+        assert handle.get_attribute("aria-valuenow") != value
+    return frames.count()
+
+
+def test_the_keyboard_moves_every_slider(visit):
+    names = pages_with(SLIDERS)
+    chapters = {name.partition("/")[0] for name in names}
+    assert chapters >= {"heads", "fisher", "ml3", "drex", "bench"}, "every chapter has a slider"
+    for place, name in enumerate(names):  # each page on one of the displays
+        page = visit(name, *DISPLAYS[place % len(DISPLAYS)])
+        written = len(re.findall(SLIDERS, (SITE / name).read_text(encoding="utf-8")))
+        assert move_sliders(page) == written, name
+        page.close()
+
+
+@pytest.mark.parametrize(("viewport", "scheme"), DISPLAYS, ids=DISPLAY_NAMES)
+def test_a_slider_moves_on_every_display(visit, viewport, scheme):
+    assert move_sliders(visit("core/plot.html", viewport, scheme)) == 1
 
 
 BEYOND = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -169,10 +180,9 @@ def test_all_pages_fit_their_window_and_have_no_broken_equation(visit, address):
         assert page.evaluate(BEYOND) <= 0, f"{name} is wider than a narrow window"
 
 
-@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("viewport", "scheme"), DISPLAYS, ids=DISPLAY_NAMES)
 def test_the_theme_follows_the_system(visit, address, viewport, scheme):
-    names = ["index.html", *pages_with("application/vnd.jupyter.widget-view")[:1]]
+    names = ["index.html", *pages_with(SLIDERS)[:1]]
     for name in names:
         page = visit(name, viewport, scheme)
         page.wait_for_load_state("networkidle")

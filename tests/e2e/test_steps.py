@@ -100,6 +100,24 @@ def test_a_torch_of_the_users_choice_is_not_pinned_away(steps, monkeypatch):
     assert "numpy==" in kept
 
 
+def test_the_pages_are_run_without_progress_bars_and_once(steps, monkeypatch, tmp_path, capsys):
+    ran = []
+    monkeypatch.setattr(steps, "EXECUTED", str(tmp_path))
+    monkeypatch.setattr(steps, "step", lambda *words, **variables: ran.append(variables) or tmp_path.mkdir())
+    steps.run_notebooks()
+    steps.run_notebooks()
+    assert ran == [{"METHODBOOK_QUIET": "1"}]
+    assert "nothing has changed" in capsys.readouterr().out
+
+
+def test_a_step_runs_with_its_variables_and_stops_at_a_failure(steps, monkeypatch):
+    monkeypatch.setattr(steps, "tool", lambda name: sys.executable)
+    look = "import os, sys; sys.exit(os.environ['MINE'] != 'yes')"
+    steps.step("looks", "python", "-c", look, MINE="yes")
+    with pytest.raises(steps.Stop, match=r"looks: FAILED \(exit code 1"):
+        steps.step("looks", "python", "-c", look, MINE="no")
+
+
 def test_an_unknown_job_is_a_usage_error():
     done = subprocess.run([sys.executable, SCRIPT, "dance"], capture_output=True, text=True, check=False)
     assert done.returncode == 2

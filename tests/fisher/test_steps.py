@@ -143,3 +143,16 @@ def test_conjugate_gradients_say_when_they_have_not_arrived():
         conjugate_gradient(lambda v: -v, b)
     with pytest.raises(InputError, match="preconditioner"):
         conjugate_gradient(lambda v: v, b, preconditioner=0 * b)
+
+
+def test_systems_that_are_none_are_refused():
+    b = torch.ones(3)
+    for product, side, more, message in [
+        (3, b, {}, "`product`: expected a function from v to A v, got 3"),
+        (lambda v: v[:1], b, {}, r"`product`: .* returns a tensor of shape \(3,\), got .* \(1,\)"),
+        (lambda v: v, [1.0], {}, r"`b`: expected a tensor of shape \(p,\), got list"),
+        (lambda v: v, b / 0, {}, "`b`: expected finite numbers, got 3 not finite"),
+        (lambda v: v, b, {"start": torch.ones(2)}, r"`start`: expected shape \(3,\), got shape \(2,\)"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            conjugate_gradient(product, side, **more)
