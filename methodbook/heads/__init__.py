@@ -17,6 +17,7 @@ __all__ = [
     "FAMILIES",
     "GAMMA",
     "HARDEN_RULES",
+    "HEAD_CHECKS",
     "HEAD_MAP_FORMAT",
     "KEPT",
     "KINDS",
@@ -89,6 +90,7 @@ __all__ = [
     "bleu_of",
     "capture",
     "chosen_and_tested",
+    "closing_order",
     "compare_units",
     "confidence",
     "cut_layers",
@@ -100,9 +102,11 @@ __all__ = [
     "frozen",
     "grammar_unit",
     "handing_down",
+    "head_check_table",
     "head_roles",
     "invented_pairs",
     "iterative_prune",
+    "kept_by_layer",
     "least_important",
     "load_encoder",
     "load_pruned",
@@ -122,11 +126,13 @@ __all__ = [
     "plain_site",
     "planted_heads",
     "plot_attention",
+    "plot_closing_order",
     "plot_gate",
     "plot_importance",
     "plot_ranking",
     "plot_removal",
     "positional",
+    "price_table",
     "propagate_linear",
     "prototype_accuracy",
     "prune_heads",
@@ -186,6 +192,7 @@ _SUBMODULES = (
     "adapters",
     "alphabeta",
     "attention",
+    "checks",
     "cost",
     "gates",
     "grammar",
@@ -226,6 +233,9 @@ _HOME: dict[str, str] = {
     "capture": "attention",
     "masked": "attention",
     "register_adapter": "attention",
+    "HEAD_CHECKS": "checks",
+    "head_check_table": "checks",
+    "price_table": "checks",
     "SpeedReport": "cost",
     "speed": "cost",
     "BETA": "gates",
@@ -362,8 +372,11 @@ _HOME: dict[str, str] = {
     "train_translation": "translation",
     "translate": "translation",
     "TranslationPlan": "units",
+    "closing_order": "units",
     "compare_units": "units",
+    "kept_by_layer": "units",
     "pack_statistics": "units",
+    "plot_closing_order": "units",
     "translation_frame": "units",
     "translation_numbers": "units",
     "translation_results": "units",
@@ -380,6 +393,7 @@ if TYPE_CHECKING:
     from . import adapters as adapters
     from . import alphabeta as alphabeta
     from . import attention as attention
+    from . import checks as checks
     from . import cost as cost
     from . import gates as gates
     from . import grammar as grammar
@@ -423,6 +437,11 @@ if TYPE_CHECKING:
         capture as capture,
         masked as masked,
         register_adapter as register_adapter,
+    )
+    from .checks import (
+        HEAD_CHECKS as HEAD_CHECKS,
+        head_check_table as head_check_table,
+        price_table as price_table,
     )
     from .cost import (
         SpeedReport as SpeedReport,
@@ -583,8 +602,11 @@ if TYPE_CHECKING:
     )
     from .units import (
         TranslationPlan as TranslationPlan,
+        closing_order as closing_order,
         compare_units as compare_units,
+        kept_by_layer as kept_by_layer,
         pack_statistics as pack_statistics,
+        plot_closing_order as plot_closing_order,
         translation_frame as translation_frame,
         translation_numbers as translation_numbers,
         translation_results as translation_results,

@@ -162,6 +162,11 @@ class _GateNumbers(nn.Module):
         total = sum(self._of(site).penalty() for site in self.sites)
         return total if reduce == "sum" else total / len(self.sites)
 
+    def counts(self) -> dict[str, int]:  # such as {"enc 0": 8}
+        "Count in each layer the gates that are sooner fully open than closed: what 'majority' would keep."
+        sites = {f"{site.kind} {site.layer}": self._of(site) for site in self.sites}
+        return {name: int((gates.p_one() > gates.p_zero()).sum()) for name, gates in sites.items()}
+
     def undecided(
         self,
         low: float = 0.05,  # a noiseless gate above this
@@ -326,7 +331,9 @@ class GateTraining:
     undecided: int  # gates between 0.05 and 0.95 when they were made constant
     rule: str  # how gates became decisions
     log_alpha: pd.Series  # parameters of the gates by head
-    history: pd.DataFrame = field(default_factory=pd.DataFrame)  # step, loss, heads open in expectation
+    history: pd.DataFrame = field(
+        default_factory=pd.DataFrame
+    )  # step, loss, heads open in expectation, in each layer
 
     def to_frame(self) -> pd.DataFrame:
         "Tabulate the heads with their decision."
@@ -368,7 +375,7 @@ def _gate_step(gates: GateSet, loss: Callable, batches: Callable, price: _Price,
             optimiser.zero_grad()
             (task + price(penalty, index)).backward()
         optimiser.step()
-        record = {"loss": float(task.detach()), "open": float(penalty.detach())}
+        record = {"loss": float(task.detach()), "open": float(penalty.detach())} | gates.counts()
         return state, record if index % 10 == 0 or index + 1 == price.steps else None
 
     return step

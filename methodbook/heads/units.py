@@ -12,14 +12,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor, nn
 
 from ..core.errors import MissingData, expect
-from ..core.runs import load_result, load_state, save_result, save_state, snapshot
-from .attention import HeadId, HeadView, TokenMask
+from ..core.runs import load_result, load_state, read_log, save_result, save_state, snapshot
+from .attention import KINDS, HeadId, HeadView, TokenMask
 from .gates import attach_gates, frozen, train_gates
 from .roles import Annotated, HeadRoles, Parsed, Rare, head_roles, rare, read_conllu
 from .surgery import prune_heads
@@ -41,7 +42,8 @@ from methodbook.heads.translation import (
 
 # %% auto #0
 __all__ = ['TranslationPlan', 'pack_statistics', 'unpack_statistics', 'translation_unit', 'translation_roles',
-           'translation_roles_unit', 'translation_results', 'compare_units', 'translation_numbers', 'translation_frame']
+           'translation_roles_unit', 'translation_results', 'compare_units', 'translation_numbers', 'translation_frame',
+           'kept_by_layer', 'closing_order', 'plot_closing_order']
 
 # %% ../../nbs/heads/16b_units.ipynb #1cfc2ed3
 @dataclass(frozen=True)
@@ -98,44 +100,54 @@ def _train_base(plan: TranslationPlan, corpus: Corpus, seed: int, work: Path) ->
     return model, []
 
 
-def _train_control(plan: TranslationPlan, corpus: Corpus, seed: int, work: Path) -> _Trained:
+def _train_control(plan: TranslationPlan, corpus: Corpus, seed: int, work: Path, name: str) -> _Trained:
+    "The unpruned model; `control_all` trains the decoder as well."
     model = plan.model(corpus, seed)
     model.load_state_dict(_base_state(work, seed))
-    options = {"folder": work / f"control_{seed}", "seed": seed, "config": {"unit": "control"}}
-    with frozen(model, _ENCODER) as parameters:
+    options = {"folder": work / f"{name}_{seed}", "seed": seed, "config": {"unit": name}}
+    with frozen(model, _ENCODER if name == "control" else None) as parameters:
         train_translation(model, corpus, _later(plan), parameters=parameters, **options)
     return model, []
 
 # %% ../../nbs/heads/16b_units.ipynb #108019ef
-def _train_gated(
-    plan: TranslationPlan, corpus: Corpus, seed: int, work: Path, name: str, goal: dict[str, Any]
-) -> _Trained:
+def _goal(kind: str, number: str) -> dict[str, Any]:
+    "What the gates are to reach: a price if the number has a point, else a number of heads."
+    return {"lam": float(number)} if kind == "lam" or "." in number else {"target_heads": int(number)}
+
+
+def _train_gated(plan: TranslationPlan, corpus: Corpus, seed: int, work: Path, name: str) -> _Trained:
     "A pruned model and the heads that it lost; they are cut out before it is measured."
     model, tokens = plan.model(corpus, seed), corpus.tokens["train"]
     model.load_state_dict(_base_state(work, seed))
     total, draw = -(-len(tokens) // plan.batch), batch_stream(tokens, plan.batch, seed)
+    kind, _, number = name.partition("_")
+    everything = {"trainable": None, "config": {"kinds": list(KINDS)}}
+    what = everything if kind == "all" else {"trainable": _ENCODER}
 
     def loss(model: nn.Module, batch: tuple[Tensor, Tensor, Tensor]) -> Tensor:
         return token_loss(model(*batch[:2]), batch[2], 0.1)
 
     view = HeadView(model)
-    gates = attach_gates(view)
-    sizes = {"steps": plan.more_epochs * total, "step_size": plan.later_step_size, "trainable": _ENCODER}
-    found = train_gates(gates, draw, loss, **goal, **sizes, folder=work / f"{name}_{seed}", seed=seed)
+    gates = attach_gates(view, KINDS if kind == "all" else ("enc",))
+    sizes = {"steps": plan.more_epochs * total, "step_size": plan.later_step_size, **what}
+    options = {**_goal(kind, number), **sizes, "folder": work / f"{name}_{seed}", "seed": seed}
+    found = train_gates(gates, draw, loss, **options)
     gates.detach()
     prune_heads(view, found.closed)
     return model, list(found.closed)
 
 
-def _train_scratch(
-    plan: TranslationPlan, corpus: Corpus, seed: int, work: Path, folder: Path, k: int
+def _train_anew(
+    plan: TranslationPlan, corpus: Corpus, seed: int, work: Path, folder: Path, name: str
 ) -> _Trained:
-    "The structure that `keep_k` found, trained from new weights for as many epochs in all."
+    "The structure that `keep_k` found, from new weights or the base's first, for as many epochs in all."
+    kind, _, k = name.partition("_")
     removed = load_result(folder / f"translation_keep_{k}_{seed}.json")["numbers"]["removed"]
-    model, heads = plan.model(corpus, seed + 1000), [HeadId(*head) for head in removed]
+    chance = seed + 1000 if kind == "scratch" else seed
+    model, heads = plan.model(corpus, chance), [HeadId(*head) for head in removed]
     prune_heads(HeadView(model), heads)
     schedule = Schedule(plan.epochs + plan.more_epochs, plan.batch, plan.step_size, plan.warmup)
-    options = {"folder": work / f"scratch_{k}_{seed}", "seed": seed + 1000}
+    options = {"folder": work / f"{name}_{seed}", "seed": chance}
     return train_translation(model, corpus, schedule, **options), heads
 
 # %% ../../nbs/heads/16b_units.ipynb #4556b8ba
@@ -154,8 +166,29 @@ def unpack_statistics(
     return np.frombuffer(base64.b64decode(text), np.uint8).reshape(-1, 10).astype(int)
 
 # %% ../../nbs/heads/16b_units.ipynb #3094de12
+def _train(plan: TranslationPlan, corpus: Corpus, seed: int, work: Path, folder: Path, name: str) -> _Trained:
+    "Train the model of one unit."
+    kind, _, number = name.partition("_")
+    known = name in ("base", "control", "control_all")
+    known |= kind in ("keep", "lam", "scratch", "rewound", "all") and bool(number)
+    expect(
+        known, "setting", "the name of a unit", name, "Write it as 'keep_10', 'lam_0.003' or 'scratch_10'."
+    )
+    if name == "base":
+        return _train_base(plan, corpus, seed, work)
+    if kind in ("scratch", "rewound"):
+        return _train_anew(plan, corpus, seed, work, folder, name)
+    return (_train_control if kind == "control" else _train_gated)(plan, corpus, seed, work, name)
+
+
+def _way(log: Path) -> dict[str, list[int]]:  # layer -> heads that would stay, one number every 20 steps
+    "Read how the heads of each layer closed, from the log of a gated run."
+    rows = read_log(log)[::2]
+    return {name: [row[name] for row in rows] for name in rows[0] if name.partition(" ")[0] in KINDS}
+
+# %% ../../nbs/heads/16b_units.ipynb #09a027eb
 def translation_unit(
-    setting: str,  # "base", "control", "keep_<k>", "lam_<price>" or "scratch_<k>"
+    setting: str,  # "base", "control", "keep_<k>", … as in the table at the top
     seed: int,  # decides everything
     corpus: Corpus,  # from `read_tatoeba`
     plan: TranslationPlan | None = None,  # sizes; the defaults if None
@@ -164,19 +197,11 @@ def translation_unit(
 ) -> Path:  # the file
     "Train one model, translate the dev and test sentences, and write what was measured."
     plan, work, folder = plan or TranslationPlan(), Path(work), Path(folder)
-    kind, _, number = setting.partition("_")
-    fix = "Write it as 'keep_10', 'lam_0.003' or 'scratch_10'."
-    known = setting in ("base", "control") or (kind in ("keep", "lam", "scratch") and number)
-    expect(known, "setting", "the name of a unit", setting, fix)
-    if kind == "scratch":
-        model, removed = _train_scratch(plan, corpus, seed, work, folder, int(number))
-    elif kind in ("keep", "lam"):
-        goal = {"target_heads": int(number)} if kind == "keep" else {"lam": float(number)}
-        model, removed = _train_gated(plan, corpus, seed, work, setting, goal)
-    else:
-        model, removed = (_train_base if kind == "base" else _train_control)(plan, corpus, seed, work)
+    model, removed = _train(plan, corpus, seed, work, folder, setting)
     numbers: dict[str, Any] = {"removed": [list(head) for head in removed]}
     numbers["heads"] = len(HeadView(model).heads(("enc",)))
+    if setting.startswith("all_"):
+        numbers["way"] = _way(work / f"{setting}_{seed}" / "log.jsonl")
     for part in ("dev", "test"):
         source, target = zip(*corpus.pairs[part], strict=True)
         outputs = translate(model.eval(), corpus, source, beam=plan.beam)
@@ -266,7 +291,7 @@ def translation_roles_unit(
         sentences = [each for each in trees if 3 <= len(each.words) <= 16]
     base = plan.model(corpus, seed)
     base.load_state_dict(_base_state(work, seed))
-    pruned, _ = _train_gated(plan, corpus, seed, work, f"keep_{kept}", {"target_heads": kept})
+    pruned, _ = _train_gated(plan, corpus, seed, work, f"keep_{kept}")
     models = {"base": base.eval(), f"keep_{kept}": pruned.eval()}
     numbers = {name: _role_numbers(model, corpus, sentences, common) for name, model in models.items()}
     path = Path(folder) / f"translation_roles_{seed}.json"
@@ -304,16 +329,24 @@ def compare_units(
 
 def translation_numbers(
     results: Mapping[str, Mapping[int, Mapping[str, Any]]],  # from `translation_results`
-) -> dict[str, float]:  # claims H1.1, H2.4 and H4.2, as far as their units were measured
+) -> dict[str, float]:  # claims H1.1, H2.4, H3.4 and H4.2, as far as their units were measured
     "Return the numbers that the translation experiment contributes to the ledger."
     numbers = {}
     if results.get("roles"):
         numbers["H2.4"] = float(np.mean([max(each["base"]["rarest"]) for each in results["roles"].values()]))
     if results.get("control") and results.get("keep_10"):
         numbers["H1.1"] = compare_units(results, "control", "keep_10")[2]
+    if results.get("all_20"):
+        left = [_left(unit) for unit in results["all_20"].values()]
+        numbers["H3.4"] = float(np.mean([shares["enc"] - shares["cross"] for shares in left]))
     if results.get("scratch_10") and results.get("keep_10"):
         numbers["H4.2"] = compare_units(results, "keep_10", "scratch_10")[0]
     return numbers
+
+
+def _left(unit: Mapping[str, Any]) -> pd.Series:  # share of the heads of each kind that a unit kept
+    kept = pd.Series(kept_by_layer(unit))
+    return kept.groupby(lambda name: name.partition(" ")[0]).mean() / TranslationPlan().heads
 
 # %% ../../nbs/heads/16b_units.ipynb #4b4675c1
 def translation_frame(
@@ -348,3 +381,43 @@ def translation_frame(
         "high",
     ]
     return pd.DataFrame(rows, columns=columns).set_index("setting").sort_values("heads", ascending=False)
+
+# %% ../../nbs/heads/16b_units.ipynb #3bccf4cc
+def kept_by_layer(
+    unit: Mapping[str, Any],  # numbers of one unit
+    plan: TranslationPlan | None = None,  # sizes it was run with; the defaults if None
+) -> dict[str, int]:  # such as {"enc 0": 8, …, "dec 0": 8, …, "cross 0": 8, …}
+    "Count the heads of each layer that a unit kept."
+    plan = plan or TranslationPlan()
+    layers = {"enc": plan.encoder_layers, "dec": plan.decoder_layers, "cross": plan.decoder_layers}
+    kept = {f"{kind} {layer}": plan.heads for kind in KINDS for layer in range(layers[kind])}
+    for kind, layer, _ in unit["removed"]:
+        kept[f"{kind} {layer}"] -= 1
+    return kept
+
+
+def closing_order(
+    unit: Mapping[str, Any],  # numbers of a unit `all_…`
+    plan: TranslationPlan | None = None,  # sizes it was run with; the defaults if None
+) -> pd.DataFrame:  # a row for each number of closed heads that was met; share kept of each kind and layer
+    "Follow the kinds of attention, and their layers, along one run with gates on all heads."
+    plan = plan or TranslationPlan()
+    way = pd.DataFrame(unit["way"])
+    closed = plan.heads * way.shape[1] - way.sum(axis=1)
+    by_kind = {kind: way.filter(regex=f"^{kind} ").mean(axis=1) for kind in KINDS}
+    shares = pd.concat([pd.DataFrame(by_kind), way], axis=1) / plan.heads
+    return shares.groupby(closed.rename("closed")).last()
+
+
+def plot_closing_order(
+    order: pd.DataFrame,  # from `closing_order`
+    names: Mapping[str, str],  # column -> what the legend calls it
+    ax: plt.Axes | None = None,  # where to draw; None for a new figure
+) -> plt.Axes:
+    "Draw which share of each kind, or layer, is left over the number of heads that are closed."
+    ax = plt.subplots(figsize=(5.8, 3.6))[1] if ax is None else ax
+    for (column, label), marker in zip(names.items(), "os^vD<>", strict=False):
+        ax.plot(order.index, order[column], marker + "-", markersize=4, label=label)
+    ax.set(xlabel="heads closed in all", ylabel="share of heads left", ylim=(-0.03, 1.03))
+    ax.legend(loc="lower left")
+    return ax

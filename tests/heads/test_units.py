@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
 
 from methodbook.core.errors import InputError, MissingData
-from methodbook.core.runs import load_result, load_state
-from methodbook.heads.attention import HeadView
+from methodbook.core.runs import load_result, load_state, save_result
+from methodbook.heads.attention import HeadId, HeadView
 from methodbook.heads.roles import Parsed
 from methodbook.heads.translation import invented_pairs, make_corpus
 from methodbook.heads.units import (
     TranslationPlan,
     _cut,
+    _left,
+    _train,
+    _train_anew,
     _train_gated,
+    closing_order,
     compare_units,
+    kept_by_layer,
     pack_statistics,
+    plot_closing_order,
     translation_frame,
     translation_numbers,
     translation_results,
@@ -26,7 +35,7 @@ from methodbook.heads.units import (
 )
 
 
-# %% ../../nbs/heads/16b_units.ipynb #3bccf4cc
+# %% ../../nbs/heads/16b_units.ipynb #277ea9a8
 _TINY = TranslationPlan(
     epochs=2, more_epochs=1, batch=16, width=16, heads=2, encoder_layers=2, decoder_layers=1, hidden=9, beam=1
 )
@@ -40,11 +49,12 @@ def _tiny_corpus():
 @pytest.mark.filterwarnings("ignore::methodbook.heads.gates.NotConverged")  # three steps decide nothing
 def test_units_end_to_end(tmp_path):
     corpus, places = _tiny_corpus(), {"folder": tmp_path / "results", "work": tmp_path / "runs"}
-    for setting in ("base", "control", "keep_3", "lam_0.01", "scratch_3"):
+    for setting in ("base", "control", "keep_3", "lam_0.01", "scratch_3", "rewound_3"):
         translation_unit(setting, 0, corpus, _TINY, **places)
     results = translation_results(places["folder"])
     assert len(results["keep_3"][0]["removed"]) == 1
-    assert results["scratch_3"][0]["removed"] == results["keep_3"][0]["removed"]
+    for setting in ("scratch_3", "rewound_3"):
+        assert results[setting][0]["removed"] == results["keep_3"][0]["removed"]
     counts = unpack_statistics(results["base"][0]["test"]["counts"])
     assert counts.shape == (8, 10)
     words = [len(target.split()) for _, target in corpus.pairs["test"]]
@@ -59,13 +69,66 @@ def test_pruned_unit_keeps_the_decoder(tmp_path):
     corpus = _tiny_corpus()
     translation_unit("base", 0, corpus, _TINY, tmp_path, tmp_path)
     before = load_state(tmp_path / "base_0.safetensors")
-    model, removed = _train_gated(_TINY, corpus, 0, tmp_path, "keep_2", {"target_heads": 2})
+    model, removed = _train_gated(_TINY, corpus, 0, tmp_path, "keep_2")
     after = model.state_dict()
     fixed = [name for name in before if name.startswith(("decoder", "target_embedding", "output_bias"))]
     assert fixed
     assert all(torch.equal(before[name], after[name]) for name in fixed)
     assert len(HeadView(model).heads(("enc",))) == 2
     assert len(removed) == 2
+
+
+def test_rewound_and_scratch_differ_in_their_first_weights(tmp_path):
+    corpus = _tiny_corpus()
+    removed = {"numbers": {"removed": [["enc", 1, 0]]}}
+    save_result(tmp_path / "translation_keep_3_0.json", removed["numbers"], config={}, seeds=[0])
+    plan = replace(_TINY, epochs=0, more_epochs=0)  # nothing is trained: the first weights are left
+    models = {}
+    for name in ("rewound_3", "scratch_3"):
+        models[name], lost = _train_anew(plan, corpus, 0, tmp_path, tmp_path, name)
+        assert lost == [HeadId("enc", 1, 0)]
+    first = plan.model(corpus, 0).state_dict()
+    name = "encoder.1.self_attn.q_proj.weight"  # 16 by 16; its second head is left
+    assert torch.equal(models["rewound_3"].state_dict()[name], first[name][8:])
+    assert not torch.equal(models["scratch_3"].state_dict()[name], first[name][8:])
+
+
+@pytest.mark.filterwarnings("ignore::methodbook.heads.gates.NotConverged")  # three steps decide nothing
+def test_all_kinds_of_attention(tmp_path):
+    corpus = _tiny_corpus()
+    for setting in ("base", "control_all", "all_5", "all_0.01"):
+        translation_unit(setting, 0, corpus, _TINY, tmp_path, tmp_path)
+    unit = translation_results(tmp_path)["all_5"][0]
+    kept = kept_by_layer(unit, _TINY)
+    assert list(kept) == ["enc 0", "enc 1", "dec 0", "cross 0"]
+    assert sum(kept.values()) == 5 == 8 - len(unit["removed"])
+    assert unit["heads"] == kept["enc 0"] + kept["enc 1"]
+    assert {name: values[0] for name, values in unit["way"].items()} == dict.fromkeys(kept, 2)
+    order = closing_order(unit, _TINY)
+    assert order.loc[0].tolist() == [1.0] * 7  # three kinds, four layers, all whole in the beginning
+    ax = plot_closing_order(order, {"enc": "encoder", "cross": "decoder to encoder"})
+    assert len(ax.lines) == 2
+    plt.close(ax.figure)
+    before = load_state(tmp_path / "base_0.safetensors")["target_embedding.weight"]
+    for name in ("control_all", "all_5"):  # unlike in `control`, the decoder is trained
+        model, _ = _train(_TINY, corpus, 0, tmp_path, tmp_path, name)
+        assert not torch.equal(before, model.state_dict()["target_embedding.weight"])
+
+
+def test_kinds_that_are_left():
+    removed = [["enc", layer, head] for layer in range(6) for head in range(6)]
+    removed += [["dec", 0, head] for head in range(8)] + [["cross", 1, head] for head in range(4)]
+    unit = {"removed": removed}
+    assert _left(unit).to_dict() == {"cross": 0.75, "dec": 0.5, "enc": 0.25}
+    assert translation_numbers({"all_20": {0: unit}}) == {"H3.4": -0.5}
+
+
+def test_order_of_closing():
+    way = {"enc 0": [2, 1, 0], "enc 1": [2, 2, 1], "dec 0": [2, 2, 2], "cross 0": [2, 2, 2]}
+    order = closing_order({"way": way}, _TINY)
+    assert order.index.tolist() == [0, 1, 3]
+    assert order["enc"].tolist() == [1, 0.75, 0.25]
+    assert order["cross"].tolist() == [1, 1, 1]
 
 
 def test_unit_errors(tmp_path):
