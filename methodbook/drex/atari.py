@@ -5,24 +5,35 @@
 # %% ../../nbs/drex/44b_atari.ipynb #9f70836e
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..core.errors import InputError, check_choice, check_integer
-from .environments import FixedHorizon, _Wrapper, need
+from ..core.runs import save_result
+from .cloning import BehaviorCloning
+from .environments import FixedHorizon, _Wrapper, make_batch, need
 from .pipeline import Settings
-from .policy import PPOSettings
-from .ranking import NoiseInjection
-from .reward import RewardEnsemble
-from .trajectories import Trajectory
+from .policy import PPOSettings, VecLearnedReward, evaluate, random_policy, vec_env
+from methodbook.drex.ranking import (
+    NoiseInjection,
+    NoisyBatch,
+    ProgressLeak,
+    from_noise,
+    label_accuracy,
+    rollouts,
+)
+from .reward import RewardEnsemble, learn_reward
+from .trajectories import Demonstrations, Trajectory
 
 # %% auto #0
-__all__ = ['SCORE_ROWS', 'ATARI_REFERENCE', 'blank_score', 'preprocess', 'shrink', 'AtariFrames', 'atari_game', 'without_score',
-           'ScorelessReward']
+__all__ = ['SCORE_ROWS', 'ATARI_REFERENCE', 'ATARI_SHORT', 'blank_score', 'preprocess', 'shrink', 'AtariFrames', 'atari_game',
+           'without_score', 'ScorelessReward', 'breakout_demonstrator', 'breakout_stages', 'run_atari']
 
 # %% ../../nbs/drex/44b_atari.ipynb #8fc303f4
 SCORE_ROWS = {  # game -> rows of an 84 x 84 frame that show score or lives: from the top, from the bottom
@@ -190,3 +201,86 @@ ATARI_REFERENCE = Settings(  # settings of the authors' Atari code; out of reach
     ppo=PPOSettings(50_000_000, 9, 128, 288, 4, 2.5e-4, clip=0.1, entropy=0.01),
     warm_start=False,
 )
+
+# %% ../../nbs/drex/44b_atari.ipynb #3919e949
+def breakout_demonstrator(
+    frames: np.ndarray,  # `(n, 4, 84, 84)` of Breakout
+    rng: np.random.Generator,  # says when the hand sleeps
+) -> np.ndarray:  # `(n,)` actions: 0 nothing, 1 serve, 2 right, 3 left
+    "Follow the ball with the paddle, sleepily."
+    inside = np.asarray(frames)[:, -1, :, 5:79].astype(int)
+    columns = np.arange(inside.shape[-1])
+    ball, paddle = (inside[:, 44:74] > 40).any(1), inside[:, 76] > 60  # (n, columns)
+
+    def place(seen: np.ndarray) -> np.ndarray:
+        return (seen * columns).sum(1) / np.maximum(seen.sum(1), 1)
+
+    gap = place(ball) - place(paddle)
+    move = np.where(gap > 2, 2, np.where(gap < -2, 3, 0))
+    return np.where(ball.any(1) & (rng.random(len(gap)) < 0.75), move, 1)
+
+# %% ../../nbs/drex/44b_atari.ipynb #5490a8f6
+ATARI_SHORT = replace(  # the reference settings, cut down to a minute or two of one core
+    ATARI_REFERENCE,
+    bc=ATARI_REFERENCE.bc | {"updates": 500},
+    noise=replace(ATARI_REFERENCE.noise, rollouts_per_level=2),
+    reward=ATARI_REFERENCE.reward | {"pairs": 250, "updates": 200},
+    ppo=replace(ATARI_REFERENCE.ppo, steps=2 * 9 * 128),
+    episodes=4,
+)
+
+
+def _pixel_ppo(make: Callable, reward: ScorelessReward, ppo: PPOSettings, seed: int) -> Any:
+    "PPO of stable-baselines3 on stacked frames and a learned reward, trained."
+    sb3 = need("stable_baselines3")
+    venv = VecLearnedReward(vec_env(make, ppo.n_envs, seed), reward)
+    names = {"learning_rate": ppo.lr, "n_steps": ppo.n_steps, "batch_size": ppo.batch, "n_epochs": ppo.epochs}
+    names |= {"clip_range": ppo.clip, "ent_coef": ppo.entropy, "gamma": ppo.gamma}
+    return sb3.PPO("CnnPolicy", venv, **names, seed=seed, device="cpu").learn(ppo.steps)
+
+# %% ../../nbs/drex/44b_atari.ipynb #6aafef49
+def breakout_stages(
+    settings: Settings = ATARI_SHORT,  # of all stages
+    horizon: int = 220,  # steps of every episode
+    seed: int = 0,  # of everything
+) -> dict[str, Any]:  # numbers of every stage
+    "Run each stage on Breakout and return what came out."
+    make, rng = atari_game("Breakout", horizon), np.random.default_rng(seed)
+    demos = Demonstrations(rollouts(make, lambda obs: breakout_demonstrator(obs, rng), np.zeros(4), seed))
+    clone = BehaviorCloning(make_batch(make, 1), **settings.bc, seed=seed)
+    copied, (states, acts) = clone.fit(demos), demos.pairs()
+    batches = settings.noise.collect(make, clone.act, seed)
+    blank = [NoisyBatch(b.level, tuple(without_score(b.trajectories, "Breakout"))) for b in batches]
+    with warnings.catch_warnings(action="ignore", category=ProgressLeak):  # the recipe of the authors
+        ranked = from_noise(blank, settings.snippet, settings.margin, **settings.pairs)
+    model, lesson = learn_reward(ranked, **settings.reward, seed=seed)
+    model.squash, reward = "sigmoid", ScorelessReward(model, "Breakout")
+    agent = _pixel_ppo(make, reward, settings.ppo, seed)
+    played = {
+        "policy": lambda obs: agent.predict(obs)[0],
+        "clone": clone,
+        "random": random_policy(make, seed),
+    }
+    found = {name: evaluate(pi, make, settings.episodes, seed=seed) for name, pi in played.items()}
+    return {
+        "demonstrator": demos.returns.tolist(),
+        "agreement": float((clone.act(states) == acts).mean()),
+        "clone_updates": copied.updates,
+        "levels": {f"{b.level:g}": float(np.mean([e.total for e in b.trajectories])) for b in batches},
+        "label_accuracy": label_accuracy(ranked),
+        "held_accuracy": lesson.held_accuracy,
+        "train_accuracy": lesson.train_accuracy,
+        "loss": [float(part.mean()) for part in (lesson.losses[:20], lesson.losses[-20:])],
+        "predicted": {f"{b.level:g}": float(reward.returns(b.trajectories).mean()) for b in batches},
+        "returns": {name: each.mean for name, each in found.items()},
+        "steps": agent.num_timesteps,
+    }
+
+# %% ../../nbs/drex/44b_atari.ipynb #6aafefa1
+def run_atari(
+    folder: str | Path = "results/drex",  # receives `atari.json`
+) -> None:
+    "Run the stages on Breakout and keep their numbers."
+    config = {name: str(getattr(ATARI_SHORT, name)) for name in ("bc", "noise", "pairs", "reward", "ppo")}
+    packages = ("gymnasium", "stable-baselines3", "ale-py")
+    save_result(Path(folder) / "atari.json", breakout_stages(), config=config, seeds=[0], packages=packages)

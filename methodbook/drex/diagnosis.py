@@ -17,17 +17,19 @@ from matplotlib.axes import Axes
 
 from ..core.errors import check_choice, expect
 from ..core.plot import COLOURS
-from ..core.runs import load_result, progress, save_result
-from .environments import fixed_horizon
-from .experiments import trained_demonstrations
-from .pipeline import drex
-from .policy import PPOSettings, evaluate, random_policy, train_policy
-from .ranking import NoiseInjection, RankedTrajectories
+from ..core.runs import load_result, load_state, progress, read_json, save_result
+from .cloning import BehaviorCloning
+from .environments import fixed_horizon, make_batch
+from .experiments import EXPERIMENTS, trained_demonstrations
+from .pipeline import Settings, _read_noise, drex, load_reward
+from .policy import Policy, PPOSettings, evaluate, random_policy, train_policy
+from .ranking import NoiseInjection, RankedTrajectories, from_noise
 from .reward import RewardEnsemble
-from .trajectories import Trajectory
+from .trajectories import Demonstrations, Trajectory
 
 # %% auto #0
-__all__ = ['PENDULUM', 'return_table', 'blame', 'diagnose_pendulum', 'run_diagnosis', 'diagnosis_tables', 'plot_returns']
+__all__ = ['PENDULUM', 'return_table', 'blame', 'diagnose_pendulum', 'run_diagnosis', 'diagnosis_tables', 'plot_returns',
+           'coordinate_effects', 'noise_contrasts', 'diagnose_stages', 'run_stage_diagnosis', 'stage_diagnosis']
 
 # %% ../../nbs/drex/46d_diagnosis.ipynb #9b558039
 def return_table(
@@ -114,9 +116,10 @@ def run_diagnosis(
 
 def diagnosis_tables(
     folder: str | Path = "results/drex",  # where the file is
+    name: str = "pendulum",  # which environment's
 ) -> dict[int, pd.DataFrame]:  # seed -> what `return_table` gave
     "Read the diagnosed runs."
-    kept = load_result(Path(folder) / "pendulum_diagnosis.json")["numbers"]
+    kept = load_result(Path(folder) / f"{name}_diagnosis.json")["numbers"]
     return {
         int(seed): pd.DataFrame(each["rows"], index=each["columns"]).T.astype(float)
         for seed, each in kept.items()
@@ -147,3 +150,102 @@ def plot_returns(
     ax.margins(x=0.12)
     ax.set(xlabel="true return", ylabel="return by the learned reward")
     return ax
+
+# %% ../../nbs/drex/46d_diagnosis.ipynb #cc134a0f
+def coordinate_effects(
+    reward: RewardEnsemble,  # the learned reward
+    states: np.ndarray,  # `(n, d)` around which it is asked
+    scale: np.ndarray,  # `(d,)` by how much each coordinate is moved
+) -> np.ndarray:  # `(d,)` mean change of the reward
+    "Return how much the reward rises when each coordinate of `states` is moved by `scale`."
+    before, found = reward.reward(states), []
+    for place, step in enumerate(scale):
+        moved = np.array(states, float)
+        moved[:, place] += step
+        found.append(float((reward.reward(moved) - before).mean()))
+    return np.array(found)
+
+
+def noise_contrasts(
+    ranked: RankedTrajectories,  # by noise: ranks are minus the level
+) -> np.ndarray:  # `(d,)` slopes
+    "Return how the mean of each coordinate over an episode changes with noise, in standard deviations."
+    levels = [-rank for rank, group in zip(ranked.ranks, ranked.groups, strict=True) for _ in group]
+    means = np.array([each.reached.mean(0) for each in ranked], float)
+    spread = np.concatenate([each.reached for each in ranked]).std(0)
+    return np.polyfit(levels, means, 1)[0] / np.where(spread > 1e-6, spread, 1.0)
+
+# %% ../../nbs/drex/46d_diagnosis.ipynb #df52abf4
+def diagnose_stages(
+    name: str,  # one of EXPERIMENTS with flat observations, one training run each
+    seed: int,  # of the run
+    stages: str | Path,  # where `run_seeds` kept the stages
+    again: Mapping[str, Mapping[str, Any]] | None = None,  # name -> changes of PPO to train with anew
+    episodes: int = 10,  # that policy and clone play
+) -> tuple[pd.DataFrame, dict[str, Any]]:  # as `return_table`; spreads, effects, numbers of the report
+    "Look into a finished run: both returns, disagreement of the members, what the reward looks at."
+    check_choice("name", name, EXPERIMENTS)
+    folder, experiment = Path(stages) / f"{name}_{seed}_drex", EXPERIMENTS[name]()
+    make, s = experiment.make, Settings(**experiment.settings)
+    batches = _read_noise(folder / "noise.npz", s.noise)
+    ranked, reward = from_noise(batches, s.snippet, s.margin), load_reward(folder / "reward.safetensors")[0]
+    clone = BehaviorCloning(make_batch(make, 1), **s.bc, seed=seed)
+    clone.load_state_dict(load_state(folder / "bc.safetensors"))
+    players = {"policy": Policy.load(folder / "policy_0.safetensors"), "clone": clone}
+    start = Demonstrations(list(batches[0].trajectories))  # the clone's own episodes, without noise
+    for title, changes in (again or {}).items():
+        players[title] = train_policy(make, reward, replace(s.ppo, **changes), warm_start=start, seed=seed)
+    number = 10_000 + seed
+    played = {n: evaluate(each, make, episodes, seed=number).trajectories for n, each in players.items()}
+    states = {n: np.concatenate([each.reached for each in items]) for n, items in played.items()}
+    spread = {n: float(reward.members(x).std(0).mean()) for n, x in states.items()}
+    seen = np.concatenate([each.reached for each in ranked])
+    effects = coordinate_effects(reward, states["clone"][::10], seen.std(0))
+    shift = (states["policy"].mean(0) - seen.mean(0)) / np.where(seen.std(0) > 1e-6, seen.std(0), 1.0)
+    told = read_json(folder / "report.json")
+    kept = {key: told[key] for key in ("demo_best", "noise_correlation", "label_accuracy", "held_accuracy")}
+    found = {"effects": effects, "shift": shift, "contrasts": noise_contrasts(ranked)}
+    more = {n: values.round(3).tolist() for n, values in found.items()} | {"spread": spread, **kept}
+    return return_table(reward, ranked, played), more
+
+# %% ../../nbs/drex/46d_diagnosis.ipynb #e0353317
+def run_stage_diagnosis(
+    name: str,  # one of EXPERIMENTS
+    seeds: Sequence[int],  # finished runs
+    stages: str | Path,  # where their stages are
+    folder: str | Path = "results/drex",  # receives `<name>_diagnosis.json`
+    again: Mapping[int, Mapping[str, Mapping[str, Any]]] | None = None,  # seed -> as in `diagnose_stages`
+) -> None:
+    "Diagnose finished runs and write one file."
+    numbers = {}
+    for seed in progress(seeds, label=name):
+        table, more = diagnose_stages(name, seed, stages, (again or {}).get(seed))
+        rows = {n: [None if np.isnan(v) else round(v, 3) for v in row] for n, row in table.iterrows()}
+        numbers[str(seed)] = {"columns": list(table.columns), "rows": rows, "run": more}
+    save_result(Path(folder) / f"{name}_diagnosis.json", numbers, config={"episodes": 10}, seeds=list(seeds))
+
+
+def stage_diagnosis(
+    name: str,  # as in `run_stage_diagnosis`
+    speed: int,  # the coordinate that the true reward pays for
+    folder: str | Path = "results/drex",  # where the file is
+) -> pd.DataFrame:  # one row a seed
+    "Summarise diagnosed runs: returns, fault, disagreement, and what the reward looks at."
+    rows, kept = {}, load_result(Path(folder) / f"{name}_diagnosis.json")["numbers"]
+    for seed, each in kept.items():
+        table = pd.DataFrame(each["rows"], index=each["columns"]).T.astype(float)
+        levels, run = table[table["noise"].notna()], each["run"]
+        best, effects = levels.loc[levels["true"].idxmax()], np.array(run["effects"])
+        row = {"best demo": run["demo_best"], "true: policy": table.loc["policy", "true"]}
+        row |= {"true: clone": table.loc["clone", "true"], "true: best level": best["true"]}
+        row |= {f"learned: {n}": table.loc[n, "learned"] for n in ("policy", "clone")}
+        row["learned: best level"] = best["learned"]
+        row["fault, against the clone"] = blame(table, "policy", "clone")
+        row |= {"spread at policy": run["spread"]["policy"], "spread at clone": run["spread"]["clone"]}
+        row |= {"labels right": run["label_accuracy"], "held out": run["held_accuracy"]}
+        for what, values in (("effect", effects), ("contrast", np.array(run["contrasts"]))):
+            others = np.delete(values, speed)
+            row |= {f"{what} of speed": values[speed], f"strongest other {what}": np.abs(others).max()}
+        row["policy's speed, in sd"] = run["shift"][speed]
+        rows[int(seed)] = row
+    return pd.DataFrame(rows).T.rename_axis("seed")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from methodbook.drex.environments import (
     point_run_demonstrator,
 )
 from .pipeline import DrexReport, drex, trex
-from .policy import PPOSettings, evaluate, train_policy
+from .policy import PPOSettings, _extract, evaluate, train_policy
 from .ranking import NoiseInjection, rollouts
 from .trajectories import Demonstrations, authors_demonstrations
 
@@ -45,12 +46,21 @@ def scripted_demonstrations(
 
 def trained_demonstrations(
     make: Callable[[], Any],  # makes an environment
-    steps: int,  # environment steps of PPO on the true reward
+    steps: int,  # environment steps of PPO on the true reward, at most
     count: int,  # number of episodes
     seed: int,  # of the training and the episodes
+    goal: float | None = None,  # training ends once three episodes earn this much on average; None never
 ) -> Demonstrations:  # with true rewards
     "Train a mediocre demonstrator on the true reward and let it play."
-    agent = train_policy(make, None, PPOSettings(steps=steps, n_steps=128, epochs=10), seed=seed + 50_000)
+    ppo = PPOSettings(steps=steps, n_steps=128, epochs=10)
+
+    def stop(names: dict, _: dict) -> bool:  # asked after every step; False ends the training
+        agent = names["self"]
+        if goal is None or agent.num_timesteps % 10_240:
+            return True
+        return evaluate(_extract(agent, ppo), make, 3, deterministic=True, seed=seed + 60_000).mean < goal
+
+    agent = train_policy(make, None, ppo, seed=seed + 50_000, callback=stop)
     return Demonstrations(evaluate(agent, make, count, deterministic=True, seed=seed).trajectories)
 
 # %% ../../nbs/drex/46c_experiments.ipynb #feec38fb
@@ -87,28 +97,35 @@ def _mountain_car() -> Experiment:
     return Experiment(make, lambda seed: scripted_demonstrations(make, rule, 10, seed), settings)
 
 # %% ../../nbs/drex/46c_experiments.ipynb #0e6fe891
-def _half_cheetah() -> Experiment:
-    make = fixed_horizon("HalfCheetah-v5", 1000)
+_TRAINED = {  # name -> environment, steps of an episode, of the demonstrator's training, its goal
+    "halfcheetah": ("HalfCheetah-v5", 1000, 200_000, 800.0),
+    "hopper": ("Hopper-v5", 500, 200_000, 800.0),
+    "acrobot": ("Acrobot-v1", 400, 15_000),
+    "cartpole": ("CartPole-v1", 200, 8_000),
+    "lunarlander": ("LunarLander-v3", 400, 200_000),
+    "swimmer": ("Swimmer-v5", 500, 50_000),
+    "pendulum": ("Pendulum-v1", 200, 40_000),
+}
+_TRAINED_CHANGES: dict[str, dict[str, Any]] = {  # name -> what differs from the shared settings
+    "halfcheetah": {"ppo": PPOSettings(200_000, 64, 64, 512, 10, ctrl_coeff=0.1), "episodes": 10},
+    "hopper": {"ppo": PPOSettings(200_000, 64, 64, 512, 10, ctrl_coeff=0.001), "episodes": 10},
+    "pendulum": {"ppo": PPOSettings(steps=60_000, n_steps=128, epochs=10, gamma=0.95)},
+}
+
+
+def _trained(name: str) -> Experiment:
+    env_id, horizon, steps, *goal = _TRAINED[name]
+    make = fixed_horizon(env_id, horizon)
     settings = {
         "noise": NoiseInjection(rollouts_per_level=3),
         "reward": {"updates": 800, "batch": 32},
-        "ppo": PPOSettings(steps=300_000, n_steps=128, epochs=10),
-    }
-    return Experiment(make, lambda seed: trained_demonstrations(make, 70_000, 5, seed), settings)
-
-
-def _hopper() -> Experiment:
-    make = fixed_horizon("Hopper-v5", 500)
-    settings = {
-        "noise": NoiseInjection(rollouts_per_level=5),
-        "reward": {"updates": 800, "batch": 32},
-        "ppo": PPOSettings(steps=300_000, n_steps=128, epochs=10),
-    }
-    return Experiment(make, lambda seed: trained_demonstrations(make, 120_000, 5, seed), settings)
+        "ppo": PPOSettings(steps=100_000, n_steps=128),
+    } | _TRAINED_CHANGES.get(name, {})
+    return Experiment(make, lambda seed: trained_demonstrations(make, steps, 5, seed, *goal), settings)
 
 # %% ../../nbs/drex/46c_experiments.ipynb #de6f2336
 def _hopper_authors() -> Experiment:
-    return replace(_hopper(), demonstrate=lambda seed: authors_demonstrations("hopper"))
+    return replace(_trained("hopper"), demonstrate=lambda seed: authors_demonstrations("hopper"))
 
 
 def _point_run_shuffled() -> Experiment:
@@ -120,8 +137,7 @@ def _point_run_shuffled() -> Experiment:
 EXPERIMENTS = {  # name -> what makes the experiment
     "pointrun": _point_run,
     "mountaincar": _mountain_car,
-    "halfcheetah": _half_cheetah,
-    "hopper": _hopper,
+    **{name: partial(_trained, name) for name in _TRAINED},
     "hopper_authors": _hopper_authors,
     "pointrun_shuffled": _point_run_shuffled,
 }

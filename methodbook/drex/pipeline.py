@@ -81,6 +81,8 @@ class _Numbers:
     seed: int  # of everything
     restarts: int  # PPO runs, of which one was selected
     selected_by: str  # how it was selected
+    tried: dict[str, float]  # seed of each training run -> the value it was selected by
+    seeds: dict[str, int]  # first seed of the episodes of choosing, of judging and of the clone's
     demo_mean: float | None  # mean true return of the demonstrations, if known
     demo_best: float | None  # best true return of the demonstrations, if known
     random: float  # mean true return of uniformly random actions
@@ -212,7 +214,9 @@ def _verdict(report: _Numbers) -> str:
 def _selection(report: _Numbers) -> str:
     if report.restarts == 1:
         return "one training run"
-    return f"best of {report.restarts} training runs by {report.selected_by.replace('_', ' ')}"
+    how, seeds = report.selected_by.replace("_", " "), ", ".join(report.tried)
+    apart = f"chosen on episodes from seed {report.seeds['choosing']}, judged on others"
+    return f"best of {report.restarts} training runs (seeds {seeds}) by {how}, {apart}"
 
 
 def _gate_table(report: _Numbers) -> pd.DataFrame:
@@ -309,11 +313,14 @@ class OODReward(UserWarning):
     "The policy lives where the reward has seen nothing."
 
 
+_SEEDS = {"judging": 10_000, "clone": 20_000, "choosing": 30_000}  # added to the seed of the run
+
+
 def _train(
     stages: _Stages, make: Callable, model: RewardEnsemble, demos: Any, s: Settings, run: dict
-) -> tuple[Policy, Evaluation]:
-    "Train `restarts` policies and keep the one that `select` prefers."
-    found, warm = [], demos if s.warm_start else None
+) -> tuple[Policy, Evaluation, dict[str, float]]:
+    "Train `restarts` policies and keep the one that `select` prefers; the values of all."
+    found, warm, values = [], demos if s.warm_start else None, {}
     for place in range(s.restarts):
         number = run["seed"] + 1000 * place
 
@@ -324,11 +331,16 @@ def _train(
 
         name = f"policy_{place}.safetensors"
         policy = stages.run(name, learn, lambda path, value: value.save(path), Policy.load)
-        played = evaluate(policy, make, s.episodes, seed=10_000 + run["seed"])
-        predicted = float(model.returns(played.trajectories).mean())
-        found.append((played.mean if run["select"] == "gt" else predicted, policy, played))
-    best = int(np.argmax([value for value, *_ in found]))
-    return found[best][1:]
+        found.append((number, policy))
+        if s.restarts > 1:
+            played = evaluate(policy, make, s.episodes, seed=_SEEDS["choosing"] + run["seed"])
+            predicted = float(model.returns(played.trajectories).mean())
+            values[str(number)] = played.mean if run["select"] == "gt" else predicted
+    best = max(found, key=lambda pair: values.get(str(pair[0]), 0.0))[1]
+    played = evaluate(best, make, s.episodes, seed=_SEEDS["judging"] + run["seed"])
+    if s.restarts == 1:
+        values[str(run["seed"])] = float(model.returns(played.trajectories).mean())
+    return best, played, values
 
 # %% ../../nbs/drex/46_pipeline.ipynb #b227b7f6
 def _correlations(model: RewardEnsemble, sets: dict[str, Sequence[Trajectory]]) -> tuple[dict, dict, dict]:
@@ -384,12 +396,13 @@ class DrexResult:
     bc: BehaviorCloning | None  # the clone; None for T-REX
     ranked: RankedTrajectories  # what the pairs were drawn from
 
-
+# %% ../../nbs/drex/46_pipeline.ipynb #cce35ca1
 def _judge(parts: dict[str, Any], make: Callable, s: Settings, run: dict) -> DrexReport:
     "Play, compare and write the report."
     model, ranked, played, demos = (parts[name] for name in ("reward", "ranked", "played", "demos"))
     known, mine = demos is not None and demos.has_rewards, {key: run[key] for key in ("method", "seed")}
-    seed, steady = 20_000 + run["seed"], 10_000 + run["seed"]
+    seeds = {what: first + run["seed"] for what, first in _SEEDS.items()}
+    seed, steady = seeds["clone"], seeds["judging"]
     clone = evaluate(parts["bc"], make, s.episodes, seed=seed) if parts["bc"] else None
     before = clone.trajectories if clone else ranked.groups[-1]
     sets = {"ranked": list(ranked), "demonstrations": list(demos) if known else []}
@@ -399,6 +412,8 @@ def _judge(parts: dict[str, Any], make: Callable, s: Settings, run: dict) -> Dre
     numbers = mine | {
         "restarts": s.restarts,
         "selected_by": run["select"],
+        "tried": parts["tried"],
+        "seeds": seeds,
         "demo_mean": float(demos.returns.mean()) if known else None,
         "demo_best": float(demos.returns.max()) if known else None,
         "random": evaluate(random_policy(make, seed), make, s.episodes, seed=seed).mean,
@@ -460,7 +475,7 @@ def _finish(stages: _Stages, make: Callable, s: Settings, run: dict, parts: dict
 
     model, numbers = stages.run("reward.safetensors", learn, write, load_reward)
     parts |= {"reward": model, "held": numbers["held"]}
-    parts["policy"], parts["played"] = _train(stages, make, model, parts["demos"], s, run)
+    parts["policy"], parts["played"], parts["tried"] = _train(stages, make, model, parts["demos"], s, run)
     report = _judge(parts, make, s, run)
     if stages.folder is not None:
         report.to_json(stages.path("report.json"))

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from methodbook.core.claims import data_folder
 from methodbook.core.errors import InputError
+from methodbook.core.runs import load_result
 from methodbook.drex.atari import (
     ATARI_REFERENCE,
+    ATARI_SHORT,
     SCORE_ROWS,
     ScorelessReward,
     atari_game,
     blank_score,
+    breakout_demonstrator,
+    breakout_stages,
     preprocess,
     shrink,
     without_score,
@@ -73,6 +80,47 @@ def test_a_game_is_stacked_and_repeats_itself():
     assert (one.step(0)[0][:3] == first[0][1:]).all()  # the stack moves by one
     assert preprocess(first[0], "Pong")[:, :10].max() == 0
     assert first[0][:, :10].max() > 0  # there was a score to blank
+
+
+# %% ../../nbs/drex/44b_atari.ipynb #f38cf4ac
+def test_recorded_stages_ran():
+    checkout = data_folder().parents[1]
+    if not (checkout / "nbs").is_dir():
+        pytest.skip("the recorded results lie in a checkout, not in an installed package")
+    kept = load_result(checkout / "results" / "drex" / "atari.json")["numbers"]
+    assert list(kept["levels"]) == list(kept["predicted"]) == ["0.01", "0.25", "0.5", "0.75", "1"]
+    assert kept["steps"] == ATARI_SHORT.ppo.steps
+    assert np.mean(kept["demonstrator"]) > kept["returns"]["random"]
+    assert kept["loss"][1] < kept["loss"][0]  # something was learned from the pairs
+
+
+def test_the_demonstrator_follows_the_ball():
+    frames = np.zeros((3, 4, 84, 84), np.uint8)
+    frames[:, :, 76, 40:48] = 110  # the paddle
+    frames[0, -1, 60, 70] = frames[1, -1, 60, 20] = 140  # the ball: right, left, not to be seen
+    moves = [breakout_demonstrator(frames, np.random.default_rng(n)).tolist() for n in range(40)]
+    right, left, none = zip(*moves, strict=True)
+    assert set(right) == {2, 1}
+    assert set(left) == {3, 1}
+    assert set(none) == {1}
+
+
+@pytest.mark.slow
+def test_every_stage_runs_on_a_game():
+    pytest.importorskip("ale_py")
+    tiny = replace(
+        ATARI_SHORT,
+        bc=ATARI_SHORT.bc | {"updates": 30},
+        noise=replace(ATARI_SHORT.noise, levels=(0.01, 1.0), rollouts_per_level=1),
+        snippet=10,
+        reward=ATARI_SHORT.reward | {"pairs": 20, "updates": 10},
+        ppo=replace(ATARI_SHORT.ppo, steps=64, n_envs=2, n_steps=32, batch=32, epochs=1),
+        episodes=1,
+    )
+    found = breakout_stages(tiny, horizon=50)
+    assert found["steps"] == 64
+    assert list(found["levels"]) == ["0.01", "1"]
+    assert 0 < found["predicted"]["1"] < 50  # a sigmoid pays between 0 and 1 a step
 
 
 # %% ../../nbs/drex/44b_atari.ipynb #e7dd59c7

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -10,8 +12,20 @@ from numpy.testing import assert_allclose
 
 from methodbook.core.claims import data_folder
 from methodbook.core.errors import InputError
-from methodbook.drex.diagnosis import blame, diagnosis_tables, plot_returns, return_table
-from methodbook.drex.ranking import RankedTrajectories
+from methodbook.core.runs import load_result
+from methodbook.drex.diagnosis import (
+    blame,
+    coordinate_effects,
+    diagnosis_tables,
+    noise_contrasts,
+    plot_returns,
+    return_table,
+    run_stage_diagnosis,
+    stage_diagnosis,
+)
+from methodbook.drex.experiments import EXPERIMENTS, run_seeds
+from methodbook.drex.policy import PPOSettings
+from methodbook.drex.ranking import NoiseInjection, RankedTrajectories
 from methodbook.drex.reward import RewardEnsemble, RewardNet
 from methodbook.drex.trajectories import Trajectory
 
@@ -59,3 +73,57 @@ def test_recorded_diagnosis_blames_both():
     axis = plot_returns(table)
     assert len(axis.texts) == table["noise"].isna().sum()
     plt.close("all")
+
+
+# %% ../../nbs/drex/46d_diagnosis.ipynb #738f60b3
+def test_effects_and_contrasts_of_linear_things():
+    class Linear(RewardEnsemble):
+        def reward(self, states, actions=None):
+            return 2 * np.asarray(states)[:, 0] - np.asarray(states)[:, 1]
+
+    states = np.random.default_rng(0).normal(size=(30, 2))
+    found = coordinate_effects(Linear([RewardNet((2,), (2,))]), states, np.array([0.5, 1.0]))
+    assert_allclose(found, [1, -1])
+    steps = np.column_stack([np.linspace(-1, 1, 9), np.full(9, 5.0)])
+    shifts = [steps + np.array([3 * level, 0.0]) for level in (0.0, 0.5, 1.0)]
+    groups = [[Trajectory(states, np.zeros(8), np.zeros(8))] for states in shifts]
+    ranked = RankedTrajectories(groups, [0.0, -0.5, -1.0], snippet=2)
+    spread = np.concatenate([each.reached for each in ranked]).std(0)
+    assert_allclose(noise_contrasts(ranked), [3 / spread[0], 0], atol=1e-9)  # a line is fitted exactly
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_finished_run_is_diagnosed(tmp_path, monkeypatch):
+    settings = {
+        "bc": {"updates": 20, "hidden": (8,)},
+        "noise": NoiseInjection(levels=(0.0, 0.5, 1.0), rollouts_per_level=2),
+        "snippet": 10,
+        "reward": {"updates": 20, "pairs": 40, "hidden": (8,), "n_nets": 2},
+        "ppo": PPOSettings(steps=64, n_envs=2, n_steps=32, epochs=1, warm_steps=5),
+        "episodes": 3,
+    }
+    tiny = replace(EXPERIMENTS["pointrun"](), settings=settings)
+    monkeypatch.setitem(EXPERIMENTS, "pointrun", lambda: tiny)
+    run_seeds("pointrun", [3], tmp_path, tmp_path / "stages", true_ranks=False)
+    run_stage_diagnosis("pointrun", [3], tmp_path / "stages", tmp_path, {3: {"longer": {"steps": 128}}})
+    assert "longer" in diagnosis_tables(tmp_path, "pointrun")[3].index
+    row = stage_diagnosis("pointrun", 1, tmp_path).loc[3]
+    kept = load_result(tmp_path / "pointrun_seed3.json")["numbers"]["drex"]
+    assert row["best demo"] == kept["demo_best"]
+    assert row["labels right"] == kept["label_accuracy"]
+    assert row["true: best level"] >= max(each["mean"] for each in kept["degradation"]) - 1e-3
+    assert row["fault, against the clone"] in ("nobody", "optimiser", "reward")
+    assert min(row["spread at policy"], row["spread at clone"]) > 0
+
+
+# %% ../../nbs/drex/46d_diagnosis.ipynb #c979e015
+def test_recorded_half_cheetah_blames_the_reward():
+    checkout = data_folder().parents[1]
+    if not (checkout / "nbs").is_dir():
+        pytest.skip("the recorded results lie in a checkout, not in an installed package")
+    row = stage_diagnosis("halfcheetah", 8, checkout / "results" / "drex").loc[100]
+    assert row["fault, against the clone"] == "reward"
+    assert row["learned: policy"] > row["learned: best level"]
+    assert row["true: policy"] < 0 < row["true: clone"]
+    assert row["spread at policy"] < row["spread at clone"]  # the members agree that standing is good
+    assert row["effect of speed"] < 0.5 * row["strongest other effect"]

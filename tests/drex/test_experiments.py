@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
 from methodbook.core.errors import InputError
-from methodbook.drex.experiments import _mountain_car, _point_run, experiment_table, run_experiment, run_seeds
+from methodbook.drex.environments import PointRun
+from methodbook.drex.experiments import (
+    EXPERIMENTS,
+    _TRAINED,
+    _mountain_car,
+    _point_run,
+    experiment_table,
+    run_experiment,
+    run_seeds,
+    trained_demonstrations,
+)
+from methodbook.drex.trajectories import Trajectory
 
 
 # %% ../../nbs/drex/46c_experiments.ipynb #f3574ec9
@@ -17,6 +31,39 @@ def test_scripted_demonstrators_are_mediocre():
     assert set(car.lengths) == {300}
     with pytest.raises(InputError, match="hopper"):
         run_experiment("hoper", 0)
+
+
+# %% ../../nbs/drex/46c_experiments.ipynb #ea7fa429
+def test_training_stops_once_the_goal_is_reached(monkeypatch):
+    asked = []
+
+    def train(make, model, ppo, seed, callback):
+        agent = SimpleNamespace(num_timesteps=0)
+        while agent.num_timesteps < ppo.steps:
+            agent.num_timesteps += 1024
+            if not callback({"self": agent}, {}):
+                break
+        asked.append(agent.num_timesteps)
+        return agent
+
+    def play(agent, *_, **__):
+        episode = Trajectory(np.zeros((2, 3)), np.zeros((1, 2)), np.zeros(1))
+        return SimpleNamespace(mean=agent.num_timesteps / 1000, trajectories=[episode])
+
+    for name, stub in (("train_policy", train), ("evaluate", play), ("_extract", lambda agent, _: agent)):
+        monkeypatch.setattr(f"methodbook.drex.experiments.{name}", stub)
+    for goal in (None, 15.0, 1e9):
+        trained_demonstrations(PointRun, 40_960, 1, 0, goal)
+    assert asked == [40_960, 20_480, 40_960]  # it is asked every 10,240 steps
+
+
+def test_every_trained_experiment_has_its_settings():
+    for name in _TRAINED:
+        experiment = EXPERIMENTS[name]()
+        env = experiment.make()
+        assert env.horizon == _TRAINED[name][1]
+        assert experiment.settings["ppo"].steps <= 200_000
+    assert EXPERIMENTS["halfcheetah"]().settings["ppo"].ctrl_coeff == 0.1  # as in the authors' code
 
 
 # %% ../../nbs/drex/46c_experiments.ipynb #684f935a

@@ -182,7 +182,15 @@ def test_trex_uses_ranks_and_restarts_are_counted():
     options = {"snippet": 20, "reward": {"updates": 150, "pairs": 400}, "restarts": 2}
     found = trex(items, PointRun, rl=lambda make, reward, seed: Fixed(seed), **options)
     assert found.policy.push == 0.9  # the faster of the two, by predicted return only
-    assert "best of 2 training runs by predicted return" in repr(found.report)
+    told = repr(found.report)
+    assert "best of 2 training runs (seeds 0, 1000) by predicted return" in told
+    assert "chosen on episodes from seed 30000, judged on others" in told
+    tried = found.report.tried
+    assert tried["1000"] > tried["0"]  # by this the second run was chosen
+    assert len(set(found.report.seeds.values())) == 3  # no episode both chooses and judges
+    alone = trex(items, PointRun, rl=lambda make, reward, seed: Fixed(seed), **(options | {"restarts": 1}))
+    assert "one training run" in repr(alone.report)
+    assert list(alone.report.tried) == ["0"]
     assert found.report.better_than_best is None
     with pytest.raises(InputError, match="ranks"):
         trex(items, PointRun, ranks=[1, 2])

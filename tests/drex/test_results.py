@@ -6,6 +6,7 @@ import argparse
 
 import matplotlib.pyplot as plt
 import pytest
+from scipy.stats import binom
 
 from methodbook.core.claims import data_folder
 from methodbook.core.cli import UsageError
@@ -21,10 +22,12 @@ from methodbook.drex.results import (
     clone_against_random,
     environment_summary,
     experiment_numbers,
+    goal_table,
     grid_frames,
     grid_numbers,
     plot_experiments,
     plot_grids,
+    share_interval,
 )
 from methodbook.drex.tabular import grid_table
 from methodbook.drex.trajectories import write_npz
@@ -48,7 +51,7 @@ def test_recorded_runs_keep_their_bounds():
     assert (point["D-REX"] > point["demo best"]).all()
     assert point["D-REX"].mean() >= 130
     car = experiment_table("mountaincar", checkout / "results" / "drex")
-    assert car.index[:3].tolist() == [100, 101, 102]
+    assert point.index.tolist() == car.index.tolist() == list(range(100, 110))
     assert (car["D-REX"] > car["demo best"]).all()
     shuffled = experiment_table("pointrun_shuffled", checkout / "results" / "drex")
     assert len(shuffled) == 3
@@ -63,6 +66,24 @@ def test_grid_numbers_measure_their_claims():
     assert numbers["D3.1"] == frames["drex"]["better"].mean()
     assert plot_grids(frames).axes[0].get_title().startswith("D-REX")
     plt.close("all")
+
+
+# %% ../../nbs/drex/49_results.ipynb #90580cf5
+def test_interval_and_goals(tmp_path):
+    assert share_interval(0, 3)[0] == 0
+    assert share_interval(3, 3)[1] == 1
+    low, high = share_interval(9, 10)  # binomial tails of 2.5 % on both sides, to the digits printed
+    assert binom.sf(8, 10, low) == pytest.approx(0.025)
+    assert binom.cdf(9, 10, high) == pytest.approx(0.025)
+    with pytest.raises(InputError, match="wins"):
+        share_interval(4, 3)
+    assert len(goal_table(tmp_path)) == 0
+    keys = ("demo_mean", "demo_best", "policy_deterministic", "label_accuracy", "bc", "random")
+    for seed, reached in enumerate((2.0, 0.5, 3.0)):
+        report = dict.fromkeys(keys, 1.0) | {"policy": reached, "noise_correlation": -1.0, "gates": {}}
+        save_result(tmp_path / f"hopper_seed{seed}.json", {"drex": report}, config={}, seeds=[seed])
+    row = goal_table(tmp_path).loc["hopper"]
+    assert (row["better"], row["goal"], row["found"]) == ("2 of 3", "3 of 5", "3 runs, not 5")
 
 
 # %% ../../nbs/drex/49_results.ipynb #a5db7c3c
