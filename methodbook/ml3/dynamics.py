@@ -53,21 +53,25 @@ class _ActingInCopies:
         policy: Callable[[Tensor], Tensor],  # states `(N, ds)` -> actions `(N, da)`
         horizon: int | None = None,  # steps, H; None for the environment's own limit
         seed: int = 0,  # of the first states
+        copies: int | None = None,  # how many of the copies act, N; None for all
     ) -> Trajectory:  # states `(N, H+1, ds)`, actions `(N, H, da)`, rewards `(N, H)`; info: truncated
         "Let `policy` act from fresh first states; actions are clipped to the environment's limits."
         steps = self.limit if horizon is None else horizon
         check_integer("horizon", steps, minimum=1, maximum=self.limit)
-        now = [self._see(env, env.reset(seed=seed + n)[0]) for n, env in enumerate(self.envs)]
+        if copies is not None:
+            check_integer("copies", copies, minimum=1, maximum=len(self.envs))
+        acting = self.envs[:copies]
+        now = [self._see(env, env.reset(seed=seed + n)[0]) for n, env in enumerate(acting)]
         states, actions, rewards, cut = [torch.stack(now)], [], [], False
         for _ in range(steps):
             with torch.no_grad():
                 action = policy(states[-1]).detach().clamp(self.low, self.high)
-            told = [env.step(a.numpy()) for env, a in zip(self.envs, action, strict=True)]
+            told = [env.step(a.numpy()) for env, a in zip(acting, action, strict=True)]
             fallen = any(each[2] for each in told)
             end = f"got an end at step {len(actions)}"
             expect(not fallen, "horizon", "steps without an early end", end, "Shorten it.")
             cut = any(each[3] for each in told)
-            seen = [self._see(env, each[0]) for env, each in zip(self.envs, told, strict=True)]
+            seen = [self._see(env, each[0]) for env, each in zip(acting, told, strict=True)]
             states.append(torch.stack(seen))
             actions.append(action)
             rewards.append(torch.tensor([float(each[1]) for each in told]))

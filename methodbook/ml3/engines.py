@@ -181,8 +181,12 @@ def _chain(model: nn.Module, prefix: str = "") -> list[tuple[str, nn.Module]] | 
         return [(prefix, model)] if plain and not hooked else None
     if type(model) is not nn.Sequential or model._forward_hooks or model._forward_pre_hooks:
         return None
-    parts = [_chain(each, f"{prefix}{name}.") for name, each in model.named_children()]
-    return None if None in parts else [layer for part in parts for layer in part]
+    parts = [_chain(each, f"{prefix}{name}.") for name, each in model._modules.items()]  # repeated ones too
+    if None in parts:
+        return None
+    layers = [layer for part in parts for layer in part]
+    linear = [layer for _, layer in layers if type(layer) is nn.Linear]
+    return layers if len({id(each) for each in linear}) == len(linear) else None  # weights are not shared
 
 
 def _running(model: nn.Module) -> list[str]:

@@ -256,7 +256,7 @@ def meta_train(
     checkpoint: bool = False,  # less memory, more time
     clip: float | None = None,  # bound on the inner gradient's norm
     reinit: Reinit = "each",  # "each", "xavier", "fixed", or (count, generator) -> params
-    engine: str = "auto",  # "auto", "batched", "vmap", "loop", "compile" or "one step"
+    engine: str = "auto",  # "auto", "batched", "vmap", "loop" or "compile"
     inner_loss: Callable[..., Tensor] | None = None,  # (meta_loss, params, batch) -> `(T,)`, for control
     online: bool = False,  # an outer update after each inner step
     grad_clip: float | None = 1.0,  # bound on the outer gradient's norm

@@ -15,12 +15,13 @@ from torch import Tensor, nn
 
 from ..core.errors import MethodbookError, check_integer, check_positive, check_same_length, expect
 from .control import DifferentiableEnv, Trajectory
+from .dynamics import GymAdapter
 from .engines import Forward, Params, TaskBatch
 from .loss import MetaLoss, RLFeatures
 
 # %% auto #0
 __all__ = ['POLICY_FEATURES', 'log_prob', 'rewards_to_go', 'advantages', 'surrogate', 'clipped_surrogate', 'ModelFreeControl',
-           'ppo_returns']
+           'SimulatedControl', 'ppo_returns']
 
 # %% ../../nbs/ml3/36_policy.ipynb #6014edb4
 def log_prob(
@@ -102,16 +103,8 @@ class _ScoredByRollouts:
         return self.sample(params, batch.x).rewards.sum(-1).flatten(1).mean(1)
 
 # %% ../../nbs/ml3/36_policy.ipynb #e5580186
-@dataclass(frozen=True, eq=False)
-class ModelFreeControl(_ScoredByRollouts):
-    "A Gaussian policy in a world that is only sampled, never differentiated."
-
-    env: DifferentiableEnv  # the world
-    policy: nn.Module  # state and goal -> mean of the action
-    horizon: int = 20  # H
-    std: float = 0.3  # deviation of the actions
-    features: RLFeatures = POLICY_FEATURES  # what the loss sees
-    generator: torch.Generator = field(default_factory=torch.Generator)  # source of the actions' noise
+class _GaussianPolicy(_ScoredByRollouts):
+    "A policy with fixed deviation, and the learned loss on its rollouts."
 
     def __post_init__(self) -> None:
         check_integer("horizon", self.horizon, minimum=1)
@@ -126,16 +119,9 @@ class ModelFreeControl(_ScoredByRollouts):
         flat = self._forward(params, inputs.flatten(1, -2))
         return flat.unflatten(1, inputs.shape[1:-1])
 
-    def sample(self, params: Params, goals: Tensor) -> Trajectory:
-        "Roll out the policies for `goals` `(T, N, dg)`; no gradient comes out."
-        with torch.no_grad():
-            states, actions, rewards = [self.env.start(*goals.shape[:-1])], [], []
-            for _ in range(self.horizon):
-                mean = self.mean(params, states[-1], goals)
-                actions.append(mean + self.std * torch.randn(mean.shape, generator=self.generator))
-                states.append(self.env.step(states[-1], actions[-1].clamp(-1, 1)))
-                rewards.append(-(states[-1][..., self.env.position] - goals).norm(dim=-1))
-        return Trajectory(torch.stack(states, -2), torch.stack(actions, -2), torch.stack(rewards, -1))
+    def noisy(self, mean: Tensor) -> Tensor:
+        "Return actions drawn round `mean`."
+        return mean + self.std * torch.randn(mean.shape, generator=self.generator)
 
     def inner_loss(self, meta_loss: MetaLoss, params: Params, batch: TaskBatch) -> Tensor:
         "Return the learned loss on fresh rollouts, `(T,)`."
@@ -147,6 +133,58 @@ class ModelFreeControl(_ScoredByRollouts):
         parts["advantage"] = advantages(path.rewards)[..., None]
         chosen = {name: parts[name] for name in self.features.widths}
         return meta_loss(self.features.stack(**chosen)).flatten(1).mean(1)
+
+# %% ../../nbs/ml3/36_policy.ipynb #38e172f2
+@dataclass(frozen=True, eq=False)
+class ModelFreeControl(_GaussianPolicy):
+    "A Gaussian policy in a world that is only sampled, never differentiated."
+
+    env: DifferentiableEnv  # the world
+    policy: nn.Module  # state and goal -> mean of the action
+    horizon: int = 20  # H
+    std: float = 0.3  # deviation of the actions
+    features: RLFeatures = POLICY_FEATURES  # what the loss sees
+    generator: torch.Generator = field(default_factory=torch.Generator)  # source of the actions' noise
+
+    def sample(self, params: Params, goals: Tensor) -> Trajectory:
+        "Roll out the policies for `goals` `(T, N, dg)`; no gradient comes out."
+        with torch.no_grad():
+            states, actions, rewards = [self.env.start(*goals.shape[:-1])], [], []
+            for _ in range(self.horizon):
+                actions.append(self.noisy(self.mean(params, states[-1], goals)))
+                states.append(self.env.step(states[-1], actions[-1].clamp(-1, 1)))
+                rewards.append(-(states[-1][..., self.env.position] - goals).norm(dim=-1))
+        return Trajectory(torch.stack(states, -2), torch.stack(actions, -2), torch.stack(rewards, -1))
+
+# %% ../../nbs/ml3/36_policy.ipynb #f9cfb1dc
+@dataclass(frozen=True, eq=False)
+class SimulatedControl(_GaussianPolicy):
+    "A Gaussian policy in copies of a gymnasium environment."
+
+    adapter: GymAdapter  # with at least as many copies as goals times rollouts
+    policy: nn.Module  # state and goal -> mean of the action
+    horizon: int = 50  # H
+    std: float = 0.3  # deviation of the actions, before `strength`
+    features: RLFeatures = POLICY_FEATURES  # what the loss sees
+    strength: float = 1.0  # what actions are multiplied by for the motors
+    position: tuple[int, ...] = (0, 1)  # entries of the state that should reach the goal
+    generator: torch.Generator = field(default_factory=torch.Generator)  # of noise and first states
+
+    def sample(self, params: Params, goals: Tensor) -> Trajectory:
+        "Roll out the policies for `goals` `(T, N, dg)` in the simulator."
+        tasks, count = goals.shape[:2]
+        taken: list[Tensor] = []
+
+        def act(states: Tensor) -> Tensor:
+            means = self.mean(params, states.unflatten(0, (tasks, count)), goals)
+            taken.append(self.noisy(means).detach())
+            return self.strength * taken[-1].clamp(-1, 1).flatten(0, 1)
+
+        seed = int(torch.randint(1 << 30, (), generator=self.generator))
+        path = self.adapter.rollout(act, self.horizon, seed, copies=tasks * count)
+        states = path.states.unflatten(0, (tasks, count))
+        rewards = -(states[..., 1:, list(self.position)] - goals[:, :, None]).norm(dim=-1)
+        return Trajectory(states, torch.stack(taken, 2), rewards)
 
 # %% ../../nbs/ml3/36_policy.ipynb #33f0730b
 def _goal_world(env: DifferentiableEnv, goal: Tensor, horizon: int) -> Any:
@@ -165,7 +203,7 @@ def _goal_world(env: DifferentiableEnv, goal: Tensor, horizon: int) -> Any:
         def step(self, action: np.ndarray) -> tuple:
             self.state, self.time = env.step(self.state, torch.as_tensor(action)), self.time + 1
             reward = -float((self.state[env.position] - goal).norm())
-            return self.state.numpy(), reward, False, self.time >= horizon, {}
+            return self.state.numpy(), reward, self.time >= horizon, False, {}
 
     return World
 

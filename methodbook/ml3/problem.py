@@ -7,19 +7,30 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd import forward_ad
 from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..core.errors import check_choice, check_integer, check_positive, expect
-from .engines import Forward, TaskBatch, private_rng
-from .inner import SGD, InnerOpt, NonFiniteError, Params, UnrollResult, learnable, unroll
+from methodbook.ml3.chains import (
+    ChainPass,
+    GraphLossPass,
+    GraphStep,
+    NetLossPass,
+    PlainStep,
+    Room,
+    TwicePass,
+    plain_step,
+    written_out,
+)
+from .engines import Forward, TaskBatch, _through_chain, initial_params, private_rng
+from .inner import InnerOpt, NonFiniteError, Params, UnrollResult, learnable, unroll
 from .loss import MetaLoss, UnusedParameterError, check_values, task_loss_of
 
 # %% auto #0
@@ -70,7 +81,7 @@ class _Parts:
     truncate: int | None = None  # inner steps differentiated through
     checkpoint: bool = False  # recompute inner steps in the backward pass
     clip: float | None = None  # bound on the inner gradient's norm
-    engine: str = "auto"  # "auto", "batched", "vmap", "loop", "compile" or "one step"
+    engine: str = "auto"  # "auto", "batched", "vmap", "loop" or "compile"
     allow_unused: bool = False  # whether weights without a gradient are tolerated
 
     def __post_init__(self) -> None:
@@ -79,7 +90,7 @@ class _Parts:
     @functools.cached_property
     def forward(self) -> Forward:
         "The learner's forward pass."
-        return Forward(self.optimizee, "auto" if self.engine in ("compile", "one step") else self.engine)
+        return Forward(self.optimizee, "auto" if self.engine == "compile" else self.engine)
 
     @functools.cached_property
     def _task_loss(self) -> Callable:
@@ -96,7 +107,7 @@ def _check_parts(parts: _Parts) -> None:
     "Refuse a problem in which nothing could be learned."
     steps, outer_at = parts.inner_steps, parts.outer_at
     check_integer("inner_steps", steps, minimum=1)
-    check_choice("engine", parts.engine, ("auto", "batched", "vmap", "loop", "compile", "one step"))
+    check_choice("engine", parts.engine, ("auto", "batched", "vmap", "loop", "compile"))
     for name in ("beta", "gamma"):
         check_positive(name, getattr(parts, name), zero_ok=True)
     used = parts.beta > 0 or (parts.extra_loss is not None and parts.gamma > 0)
@@ -207,17 +218,21 @@ class _Differentiated(_Unrolled):
         return names
 
     def _by_phi(self, value: Tensor) -> Params:
-        "The gradient of a scalar by all that is learned; weights that no gradient reaches are named."
+        "The gradient of a scalar by all that is learned."
         names = self._phi()
-        grads = [None] * len(names)
-        if value.requires_grad:
-            grads = torch.autograd.grad(value, list(names.values()), allow_unused=True)
-        unused = [name for name, g in zip(names, grads, strict=True) if g is None]
+        if not value.requires_grad:
+            return self._named({})
+        grads = torch.autograd.grad(value, list(names.values()), allow_unused=True)
+        return self._named({name: g for name, g in zip(names, grads, strict=True) if g is not None})
+
+    def _named(self, grads: Params) -> Params:
+        "A gradient for all that is learned; weights that no gradient reaches are named."
+        names = self._phi()
+        unused = [name for name in names if name not in grads]
         if unused and not self.allow_unused:
             fix = "A constant added to a loss moves nothing: remove it, or say allow_unused=True."
             raise UnusedParameterError(f"no gradient reaches {', '.join(unused)} of the learned loss. {fix}")
-        pairs = zip(names.items(), grads, strict=True)
-        return {name: torch.zeros_like(each) if g is None else g for (name, each), g in pairs}
+        return {n: grads[n] if n in grads else torch.zeros_like(each) for n, each in names.items()}
 
     def _by_autograd(self, batch: TaskBatch, params: Params) -> MetaGradient:
         "The gradient by one graph of all inner steps; no gradient if a loss is not finite."
@@ -228,68 +243,162 @@ class _Differentiated(_Unrolled):
         return MetaGradient(grads, outer.detach(), loop.losses.detach(), ends)
 
 # %% ../../nbs/ml3/33c_problem.ipynb #0ca911a2
-class _OneStep(_Differentiated):
-    "The gradient for one step of plain gradient descent, without second derivatives of the learner."
+class _Recorded(_Differentiated):
+    "Inner steps whose derivatives are written out, and the outer loss after them."
 
-    def _explicit(self) -> bool:
-        "Whether the formula applies."
-        opt = self.inner
-        plain = type(opt) is SGD and isinstance(opt.lr, float | int)
-        plain = plain and not (opt.momentum or opt.weight_decay)
-        once = self.inner_steps == 1 and self.outer_at in ("last", "mean") and self.clip is None
-        usual = self.inner_loss is None and not self.checkpoint
-        return plain and once and usual and self.forward.engine == "batched"
+    @functools.cached_property
+    def _stages(self) -> tuple[list, list] | None:
+        "Layers before the first linear one, and the others; None for a learner that is no chain."
+        chain, linear = self.forward.chain, [type(each) is nn.Linear for _, each in self.forward.chain or ()]
+        if self.forward.engine != "batched" or not any(linear):
+            return None
+        first = linear.index(True)
+        return chain[:first], [stage for stage in chain[first:] if type(stage[1]) is not nn.Flatten]
 
-    def _in_one_step(self, batch: TaskBatch, params: Params) -> MetaGradient:
-        "The gradient by the formula; no gradient if a loss is not finite."
-        stacked = len(batch) > 1 or self.stacked_always
-        theta = params if stacked else {name: each[0] for name, each in params.items()}
-        tasks = batch if stacked else _without_axis(batch)
-        theta = {name: each.detach().requires_grad_() for name, each in theta.items()}
-        outputs = self.forward(theta, tasks.x, stacked)
-        f = outputs.detach().requires_grad_()
-        values = self.values_at(f, tasks, stacked)
-        (by_f,) = torch.autograd.grad(values.sum(), f, create_graph=True)
-        slope = torch.autograd.grad(outputs, list(theta.values()), by_f.detach(), materialize_grads=True)
-        with torch.no_grad():
-            moved, _ = self.inner.step(theta, dict(zip(theta, slope, strict=True)), {})
-        ends = {name: each.requires_grad_() for name, each in moved.items()}
-        outer = self.outer_values(ends, tasks, stacked)
-        grads: Params = {}
-        if not _bad_tasks(outer.reshape(-1), values.reshape(1, -1)):
-            v = torch.autograd.grad(outer.sum(), list(ends.values()), materialize_grads=True)
-            along = self._pushed(theta, v, tasks.x, stacked)
-            grads = self._by_phi((by_f * along).sum() * (-self.inner.lr / len(batch)))
-        ends = {name: each.detach() if stacked else each.detach()[None] for name, each in ends.items()}
-        return MetaGradient(grads, outer.detach().reshape(-1), values.detach().reshape(1, -1), ends)
+    @functools.cached_property
+    def _rooms(self) -> list[Room]:
+        return []  # memory of calls that are over
+
+    def _inputs(self, x: Tensor, stacked: bool) -> Tensor:
+        "What enters the first linear layer, `(…, width, N)`."
+        return _through_chain(self._stages[0], {}, x, stacked).mT
+
+    def _step(self, params: Params, state: Any, x: Tensor, tasks: Any, stacked: bool, room: Room) -> tuple:
+        "One inner step: passes through learner and loss, and the step itself."
+        run = TwicePass(self._stages[1], params, x, room)
+        if written_out(self.meta_loss, tasks, run.output):
+            loss: Any = NetLossPass(self.meta_loss, tasks, run.output, room)
+        else:
+            phi = {name: each for name, each in self.meta_loss.named_parameters() if each.requires_grad}
+            loss = GraphLossPass(lambda f: self.values_at(f, tasks, stacked), phi, run.output)
+        _, grads = run.backward(loss.by_f)
+        if plain_step(self.inner, self.clip):
+            return run, loss, PlainStep(self.inner, params, grads, state)
+        return run, loss, GraphStep(self.inner, params, grads, state, self.clip, stacked)
 
 # %% ../../nbs/ml3/33c_problem.ipynb #e619b8b0
-class _Pushed(_OneStep):
-    "Forward-mode differentiation, and the choice of a way."
+class _Scored(_Recorded):
+    "The outer loss after written-out steps."
 
-    def _pushed(self, theta: Params, v: Sequence[Tensor], x: Tensor, stacked: bool) -> Tensor:
-        "How the outputs move when the parameters move along `v`: the Jacobian times `v`."
-        with torch.no_grad(), forward_ad.dual_level():
-            pairs = zip(theta.items(), v, strict=True)
-            dual = {name: forward_ad.make_dual(each.detach(), along) for (name, each), along in pairs}
-            return forward_ad.unpack_dual(self.forward(dual, x, stacked)).tangent
+    def _outer_weights(self) -> list[float]:
+        "Weight of the outer loss after each step."
+        if isinstance(self.outer_at, str):
+            last = [0.0] * (self.inner_steps - 1) + [1.0]
+            return last if self.outer_at == "last" else [1 / self.inner_steps] * self.inner_steps
+        return list(self.outer_at)
+
+    def _scored(
+        self, params: Params, tasks: Any, stacked: bool, room: Room, weight: float
+    ) -> tuple[Tensor, Params | None]:
+        "Outer loss of each task, and the gradient of its weighted mean by the learners' parameters."
+        options = {"allow_unused": True, "materialize_grads": True}
+        with torch.enable_grad():
+            if self.extra_loss is not None and self.gamma:
+                free = {name: each.detach().requires_grad_() for name, each in params.items()}
+                values = self.outer_values(free, tasks, stacked)
+                if not values.requires_grad:
+                    return values.detach(), None
+                slopes = torch.autograd.grad(weight * values.mean(), list(free.values()), **options)
+                return values.detach(), dict(zip(free, slopes, strict=True))
+            x, y = _outer_samples(tasks, self.query)
+            run = ChainPass(self._stages[1], params, self._inputs(x, stacked), room)
+            f = run.output.mT.contiguous().requires_grad_()
+            values = self.beta * self._task_loss(f, y, stacked)
+            if not values.requires_grad:
+                return values.detach(), None
+            (by_f,) = torch.autograd.grad(weight * values.mean(), f)
+        return values.detach(), run.backward(by_f.mT)[1]
+
+# %% ../../nbs/ml3/33c_problem.ipynb #5fe27ae9
+class _Forth(_Scored):
+    "The loop."
+
+    def _forth(self, tasks: Any, params: Params, stacked: bool, room: Room) -> tuple:
+        "Learn; return end, steps, losses `(K, T)`, outer losses `(T,)`, and slopes of these by step."
+        x, state, first = self._inputs(tasks.x, stacked), self.inner.init(params), self._first_step()
+        steps, inner, outer, slopes = [], [], [], {}
+        for k, weight in enumerate(self._outer_weights()):
+            begin = room.next
+            run, loss, step = self._step(params, state, x, tasks, stacked, room)
+            inner.append(loss.values)
+            steps.append((run, loss, step) if k >= first else None)
+            room.rewind(room.next if k >= first else begin)
+            params, state = step.params, step.state
+            if weight:
+                values, slopes[k] = self._scored(params, tasks, stacked, room, weight)
+                outer.append(values if weight == 1 else weight * values)
+        return params, steps, torch.stack(inner).view(len(inner), -1), sum(outer).reshape(-1), slopes
+
+    def _first_step(self) -> int:
+        "The first step that is differentiated."
+        return 0 if self.truncate is None else max(0, self.inner_steps - self.truncate)
+
+# %% ../../nbs/ml3/33c_problem.ipynb #41c43a47
+class _ByHand(_Forth):
+    "The way back."
+
+    def _back(self, steps: list, slopes: dict) -> Params:
+        "The gradient by all that is learned."
+        total: Params = {}
+        a, memory, first = None, [], self._first_step()  # gradient by parameters and optimiser's state
+        mark = steps[-1][0].room.next
+        for k in reversed(range(first, self.inner_steps)):
+            (run, loss, step), a = steps.pop(), _plus(a, slopes.get(k))
+            if a is None:
+                continue
+            run.room.rewind(mark)  # the step after this one needs nothing of what it took on the way back
+            direction, a, memory, rates = step.back(a, memory)
+            p, grads = loss.again(run.along(direction, None), k > first)
+            total = _plus(total, {**grads, **rates})
+            a = _plus(a, run.again(p)[1]) if k > first else a
+        return total
+
+    def _written_out(self, batch: TaskBatch, params: Params) -> MetaGradient:
+        "The gradient by hand; no gradient if a loss is not finite."
+        stacked = len(batch) > 1 or self.stacked_always
+        tasks = batch if stacked else _without_axis(batch)
+        theta = {name: each.detach() if stacked else each.detach()[0] for name, each in params.items()}
+        room = self._rooms.pop() if self._rooms else Room()
+        with torch.no_grad():
+            end, steps, inner, outer, slopes = self._forth(tasks, theta, stacked, room.rewind())
+            bad = _bad_tasks(outer, inner)
+            grads = {} if bad else self._named(self._back(steps, slopes))
+        self._rooms.append(room)
+        return MetaGradient(grads, outer, inner, end if stacked else {n: p[None] for n, p in end.items()})
+
+# %% ../../nbs/ml3/33c_problem.ipynb #d7a4c630
+def _plus(a: Params | None, b: Params | None) -> Params | None:
+    "The sum of two gradients, either of which may lack entries; None is zero."
+    if a is None or b is None:
+        return b if a is None else a
+    return {**b, **{name: each + b[name] if name in b else each for name, each in a.items()}}
+
+
+class _Ways(_ByHand):
+    "The choice of a way."
+
+    def _fits(self, batch: TaskBatch) -> bool:
+        "Whether each sample of `batch` is, for the first linear layer, a vector."
+        flat = any(type(layer) is nn.Flatten for _, layer in self._stages[0])
+        query = batch.query_x if self.query else None
+        return all(each is None or each.ndim == 3 or (flat and each.ndim > 3) for each in (batch.x, query))
 
     @property
     def way(self) -> str:
-        "How the gradient is computed: 'one step', 'compile', or the engine of the forward pass."
-        if self.engine == "one step":
-            fix = "Use engine='auto' for more steps, other optimisers, and models that are no chain."
-            expect(self._explicit(), "engine", "one step of plain SGD on a chain of layers", "got more", fix)
-        return self.engine if self.engine in ("compile", "one step") else self.forward.engine
+        "How the gradient is computed: 'by hand', 'compile', or the engine of the forward pass."
+        if self.engine == "compile":
+            return "compile"
+        sees = "f" in getattr(self.meta_loss, "inputs", ("f", "y"))
+        supervised = self.inner_loss is None and sees and not self.checkpoint
+        return "by hand" if self.engine == "auto" and supervised and self._stages else self.forward.engine
 
     def _gradient(self, batch: TaskBatch, params: Params) -> MetaGradient:
-        if self.way == "compile":
-            return self._compiled(batch, params)
-        once = self.way == "one step"
-        return self._in_one_step(batch, params) if once else self._by_autograd(batch, params)
+        if self.way == "by hand" and self._fits(batch):
+            return self._written_out(batch, params)
+        return self._compiled(batch, params) if self.way == "compile" else self._by_autograd(batch, params)
 
 # %% ../../nbs/ml3/33c_problem.ipynb #c5c56710
-class _Compiled(_Pushed):
+class _Compiled(_Ways):
     "The gradient as one compiled function."
 
     @functools.cached_property
@@ -336,9 +445,21 @@ class _Watched(_Compiled):
         bad = []
         for t in range(len(batch)):
             alone = self._gradient(batch.select([t]), {name: each[[t]] for name, each in params.items()})
-            if not all(bool(g.isfinite().all()) for g in alone.grads.values()):
+            if not _finite(*alone.grads.values()):
                 bad.append(t)
         return bad or list(range(len(batch)))
+
+    def _trial(self, batch: TaskBatch, params: Params) -> list[Tensor]:
+        "Take one step, and return tensors that are kept besides what autograd keeps."
+        if self.way != "by hand" or not self._fits(batch):
+            return list(self.unrolled(batch, params)[1].params.values())
+        stacked = len(batch) > 1 or self.stacked_always
+        tasks = batch if stacked else _without_axis(batch)
+        theta = {name: each.detach() if stacked else each.detach()[0] for name, each in params.items()}
+        x, state = self._inputs(tasks.x, stacked), self.inner.init(theta)
+        with torch.no_grad():
+            run, loss, _ = self._step(theta, state, x, tasks, stacked, Room())
+        return run.tensors() + (loss.run.tensors() if isinstance(loss, NetLossPass) else [])
 
     def step_bytes(
         self,
@@ -355,8 +476,9 @@ class _Watched(_Compiled):
             return value
 
         with torch.autograd.graph.saved_tensors_hooks(note, lambda value: value):
-            held = short.unrolled(batch, params)
-        del held
+            held = short._trial(batch, params)
+        for each in held:
+            note(each)
         return sum(seen.values())
 
 # %% ../../nbs/ml3/33c_problem.ipynb #ef7bc026
@@ -385,7 +507,7 @@ class MetaProblem(_Watched):
         with private_rng(generator) if noisy else contextlib.nullcontext():
             found = self._gradient(batch, params)
         bad = _bad_tasks(found.losses, found.inner)
-        if not bad and all(bool(g.isfinite().all()) for g in found.grads.values()):
+        if not bad and _finite(*found.grads.values()):
             return found
         bad = bad or self._guilty(batch, params)
         good = [t for t in range(len(batch)) if t not in bad]
@@ -396,10 +518,19 @@ class MetaProblem(_Watched):
         return replace(rest, skipped=(*bad, *(good[t] for t in rest.skipped)))
 
 # %% ../../nbs/ml3/33c_problem.ipynb #651463bf
+def _finite(*tensors: Tensor) -> bool:
+    "Whether all numbers are finite. If their sum is, they are; if it is not, it may just be too large."
+    if math.isfinite(sum(float(each.detach().sum()) for each in tensors)):
+        return True
+    return all(bool(each.isfinite().all()) for each in tensors)
+
+
 def _bad_tasks(outer: Tensor, inner: Tensor) -> list[int]:
     "Tasks with a loss that is not finite."
+    if _finite(outer, inner):
+        return []
     fine = outer.isfinite() & inner.isfinite().all(0)
-    return [] if bool(fine.all()) else (~fine).nonzero().flatten().tolist()
+    return (~fine).nonzero().flatten().tolist()
 
 
 def _nonfinite(task: int, inner: Tensor, outer: Tensor) -> NonFiniteError:
@@ -426,6 +557,28 @@ def _example(
     learner = nn.Sequential(nn.Linear(1, hidden), nn.Tanh(), nn.Linear(hidden, 1)).to(dtype)
     loss = MetaLoss.supervised(1, hidden=(6,), activation="tanh", generator=rng).to(dtype)
     return TaskBatch(x, torch.sin(x - phase), {"phase": phase.flatten()}), learner, loss
+
+# %% ../../nbs/ml3/33c_problem.ipynb #85cc79bb
+def _both_ways(
+    loss: nn.Module, learner: nn.Module, inner: Any, batch: Any, task_loss: Any = "mse", **settings: Any
+) -> None:
+    "Compare the gradient by hand with that by one graph, for tests."
+    params = initial_params(learner, len(batch), torch.Generator().manual_seed(1))
+    problems = [
+        MetaProblem(loss, learner, task_loss, inner, engine=engine, **settings)
+        for engine in ("auto", "batched")
+    ]
+    assert [problem.way for problem in problems] == ["by hand", "batched"]
+    for _ in range(2):  # the second call uses the memory of the first
+        hand, graph = (problem.gradient(batch, params) for problem in problems)
+        assert hand.grads.keys() == graph.grads.keys()
+        close = {"rtol": 1e-10, "atol": 1e-13}  # float64, sums in another order
+        for name, each in graph.grads.items():
+            torch.testing.assert_close(hand.grads[name], each, **close)
+        for name, each in graph.params.items():
+            torch.testing.assert_close(hand.params[name], each, **close)
+        torch.testing.assert_close(hand.losses, graph.losses, **close)
+        torch.testing.assert_close(hand.inner, graph.inner, **close)
 
 # %% ../../nbs/ml3/33c_problem.ipynb #6c46c617
 def mixed_derivative_product(

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from methodbook.core.claims import data_folder
+from methodbook.core.claims import data_folder, load_claims
 from methodbook.ml3.checks import CHECKS, _wide_problem, check_table
 from methodbook.ml3.experiments import car_run, model_free_run, reach_run, sine_run, transfer_run
-from methodbook.ml3.results import stored_runs
+from methodbook.ml3.results import run_numbers, stored_runs
 
 
 # %% ../../nbs/ml3/39b_checks.ipynb #7bb3f9bf
@@ -35,8 +35,9 @@ def test_every_check_has_its_tests():
 # %% ../../nbs/ml3/39b_checks.ipynb #dbed0ee8
 def _stored(name: str) -> dict:
     runs = stored_runs(_checkout() / "results" / "ml3").get(name, {})
-    if len(runs) < 5:
-        pytest.skip(f"results/ml3/{name}.json has {len(runs)} of 5 seeds: methodbook reproduce ml3")
+    if not runs:
+        pytest.skip(f"results/ml3/{name}.json is not there: methodbook reproduce ml3")
+    assert len(runs) >= 5
     return runs
 
 
@@ -60,15 +61,15 @@ def test_stored_sine():
 def test_stored_sine_gradients():
     runs = _stored("sine").values()
     assert np.median([run["test"]["norm ratio"] for run in runs]) > 10
-    cosine = np.median([run["test"]["cosine"] for run in runs])
-    assert 0.7 < cosine < 0.85  # the check asked for 0.85, which is not reached: see the page
+    first, cosine = (np.median([run["test"][name] for run in runs]) for name in ("first cosine", "cosine"))
+    assert first > 0.85
+    assert cosine < first  # over the whole path the check is not kept: see the page
 
 
 def test_stored_phases():
-    runs = _stored("broad")
-    shifted = [run["shifted"] for run in runs.values()]
-    ours, plain = (np.median([run[name]["30"] for run in shifted]) for name in ("ml3", "task"))
-    assert 0.4 * plain < ours < 0.7 * plain  # the check asked for 0.4, which is not reached: 0.57
+    assert _mean("phases", "median", "ml3", "30") <= 0.4 * _mean("phases", "median", "task", "30")
+    # and on inputs from -5 to 5, for which the check was not made, it is better
+    assert _mean("broad", "shifted", "ml3", "30") < _mean("broad", "shifted", "task", "30")
 
 
 def test_stored_architectures():
@@ -104,6 +105,15 @@ def test_stored_model_free():
         [run["policy gradient"]["0.01"] for run in runs.values()],
     ))  # fmt: skip
     assert learned >= same + 2
+
+
+def test_the_ledger_says_what_the_results_say():
+    measured = run_numbers(stored_runs(_checkout() / "results" / "ml3"))
+    if not measured:
+        pytest.skip("results/ml3 is not there: methodbook reproduce ml3")
+    recorded = {claim.id: claim.ours for claim in load_claims("ml3", data_folder())}
+    for name, value in measured.items():
+        assert recorded[name] == pytest.approx(value, rel=1e-6, abs=1e-9), name
 
 
 # %% ../../nbs/ml3/39b_checks.ipynb #5f92b5c5

@@ -24,6 +24,8 @@ def test_gym_adapter():
     short = plain.rollout(lambda s: 100 * torch.ones(2, 2), horizon=5)
     assert not short.info["truncated"]
     assert short.actions.max() == 1  # the environment's limit
+    alone = plain.rollout(lambda s: gain * s[:, :2], seed=3, copies=1)
+    assert torch.equal(alone.states, path.states[:1])
     with pytest.raises(InputError, match="`horizon`: expected an integer from 1 to 50"):
         plain.rollout(lambda s: s, 51)
     plain.close()

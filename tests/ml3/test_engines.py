@@ -77,6 +77,13 @@ def test_stacking_equals_one_by_one():
         torch.testing.assert_close(forward(params, x), reference, rtol=1e-12, atol=1e-12)  # float64 rounding
         one = forward({n: p[1] for n, p in params.items()}, x[1], stacked=False)
         torch.testing.assert_close(one, reference[1], rtol=1e-12, atol=1e-12)
+    act, layer = nn.Tanh(), nn.Linear(4, 4)  # one object in two places: the activation is applied twice
+    twice = nn.Sequential(nn.Linear(6, 4), act, nn.Linear(4, 4), act).double()
+    params = initial_params(twice, 3, torch.Generator().manual_seed(0))
+    reference = torch.func.functional_call(twice, {n: p[1] for n, p in params.items()}, (x[1].flatten(1),))
+    assert Forward(twice).engine == "batched"
+    torch.testing.assert_close(Forward(twice)(params, x.flatten(2))[1], reference, rtol=1e-12, atol=1e-12)
+    assert Forward(nn.Sequential(layer, act, layer)).engine == "vmap"  # shared weights
     model[1].weight.requires_grad_(False)  # a frozen layer keeps its own values
     assert Forward(model).engine == "vmap"
     assert "1.weight" not in initial_params(model, 3, torch.Generator().manual_seed(0))

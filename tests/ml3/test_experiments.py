@@ -12,6 +12,7 @@ from methodbook.ml3.experiments import (
     _BROAD_WAVES,
     _OTHER_WAVES,
     _TRAINED_WAVES,
+    ant_run,
     broad_run,
     car_cost,
     car_run,
@@ -19,8 +20,10 @@ from methodbook.ml3.experiments import (
     frequency_landscape,
     frequency_run,
     model_free_run,
+    phases_run,
     ppo_run,
     reach_run,
+    reacher_free_run,
     reacher_run,
     run_experiment,
     shaped_car_cost,
@@ -99,6 +102,15 @@ def test_reacher_run_gives_what_it_says():
     assert len(found["step error"]) == 4
 
 
+# %% ../../nbs/ml3/36b_experiments.ipynb #8aacab87
+def test_runs_in_simulators_give_what_they_say():
+    pytest.importorskip("mujoco")
+    small = {"iters": 1, "rollouts": 2, "count": 2, "updates": 1, "grid": (0.1,)}
+    for found in (reacher_free_run(0, **small), ant_run(0, **small, horizon=3)):
+        assert len(found["ml3"]) == len(found["norm_matched"]) == len(found["policy gradient"]["0.1"]) == 2
+        assert found["ml3"][0] < 0  # minus distances
+
+
 # %% ../../nbs/ml3/36b_experiments.ipynb #693dacbb
 def test_supervised_runs_give_what_they_say():
     found = sine_run(0, iters=2)
@@ -113,7 +125,10 @@ def test_supervised_runs_give_what_they_say():
 def test_runs_without_stored_results_give_what_they_say():
     digits = digits_run(0, "sklearn", iters=1, at=(0, 1))
     assert set(digits) == {"train", "test"}
-    assert all(0 <= digits["test"][name]["1"] <= 1 for name in ("ml3", "task", "task_lr_grid"))
+    assert all(0 <= digits["test"][name]["1"] <= 1 for name in ("ml3", "task", "early_lr_grid"))
+    phases = phases_run(0, iters=1, at=(0, 2))
+    assert phases["mean"]["ml3"]["0"] == phases["mean"]["task"]["0"]  # the same starts
+    assert set(phases["median"]["ml3"]) == {"0", "2"}
     transfer = transfer_run(0, iters=1, at=(0, 2))
     assert list(transfer) == ["2 layers", "3 layers", "4 layers", "5 layers", "tanh", "wide"]
     assert all(run["ml3"]["0"] == run["task"]["0"] for run in transfer.values())  # the same starts

@@ -3,27 +3,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import torch
 from torch import nn
 
 from methodbook.core.errors import InputError
-from methodbook.ml3.engines import (
-    TaskBatch,
-    _Attention,
-    _ELEMENTWISE,
-    _LastStep,
-    _image_model,
-    initial_params,
-)
+from methodbook.ml3.engines import TaskBatch, _Attention, _LastStep, _image_model, initial_params
 from methodbook.ml3.inner import Adam, NonFiniteError, SGD
 from methodbook.ml3.loss import MetaLoss, UnusedParameterError
 from methodbook.ml3.problem import MetaProblem, _example, mixed_derivative_product
 
 
-# %% ../../nbs/ml3/33c_problem.ipynb #85cc79bb
+# %% ../../nbs/ml3/33c_problem.ipynb #0f869664
 @pytest.mark.parametrize("tasks", [1, 3, 10])
 @pytest.mark.parametrize("steps", [1, 5])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
@@ -35,50 +26,13 @@ def test_engines_agree(tasks, steps, dtype):
     optimisers = [SGD(0.05), SGD(0.05, momentum=0.5)] + [Adam(0.01)] * (exact and steps > 1)
     for opt in optimisers:
         found = []
-        once = type(opt) is SGD and not opt.momentum and steps == 1
-        for engine in ("loop", "vmap", "batched", "auto", *(["one step"] * once)):
+        for engine in ("loop", "vmap", "batched", "auto"):
             problem = MetaProblem(loss, learner, "mse", opt, steps, engine=engine)
+            assert problem.way == ("by hand" if engine == "auto" else engine)
             grads = problem.gradient(batch, params).grads.values()
             found.append(torch.cat([g.flatten() for g in grads]))
         for value in found[1:]:
             assert float((value - found[0]).norm() / found[0].norm()) < bound
-
-
-# %% ../../nbs/ml3/33c_problem.ipynb #0f869664
-@pytest.mark.parametrize("layer", _ELEMENTWISE)
-def test_one_step_equals_the_whole_graph_for_every_activation(layer):
-    batch, _, loss = _example(3)
-    learner = nn.Sequential(nn.Linear(1, 6), layer(), nn.Linear(6, 1)).double()
-    params = initial_params(learner, 3, torch.Generator().manual_seed(1))
-    found = []
-    for engine in ("one step", "batched"):
-        problem = MetaProblem(loss, learner, "mse", SGD(0.05), engine=engine)
-        found.append(problem.gradient(batch, params))
-    assert MetaProblem(loss, learner, "mse", SGD(0.05)).way == problem.way == "batched"
-    for name in found[0].grads:
-        torch.testing.assert_close(found[0].grads[name], found[1].grads[name], rtol=1e-10, atol=1e-13)
-    ends = [each.params["0.weight"] for each in found]
-    torch.testing.assert_close(*ends, rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.parametrize("tasks", [1, 3])
-def test_one_step_with_query_inputs_and_extra_loss(tasks):
-    batch, learner, _ = _example(tasks)
-    batch = replace(batch, query_x=batch.x + 0.1, query_y=batch.y * 2)
-    loss = MetaLoss.with_inputs(1, 1, hidden=(5,), activation="elu", output="linear", bias=True).double()
-    params = initial_params(learner, tasks, torch.Generator().manual_seed(1))
-
-    def extra(params, batch):
-        return (params["2.bias"].squeeze(-1) - batch.meta["phase"]).square()
-
-    for more in ({}, {"extra_loss": extra, "gamma": 0.3, "beta": 2.0}):
-        found = [
-            MetaProblem(loss, learner, "mse", SGD(0.05), query=True, engine=e, **more).gradient(batch, params)
-            for e in ("one step", "batched")
-        ]
-        for name in found[0].grads:
-            torch.testing.assert_close(found[0].grads[name], found[1].grads[name], rtol=1e-10, atol=1e-13)
-        torch.testing.assert_close(found[0].losses, found[1].losses, rtol=1e-12, atol=0)
 
 
 # %% ../../nbs/ml3/33c_problem.ipynb #4b38ccb6
@@ -95,11 +49,9 @@ def test_compiled_equals_eager(steps):
 
 
 # %% ../../nbs/ml3/33c_problem.ipynb #f2309a93
-def test_what_cannot_be_compiled_or_done_in_one_step():
+def test_what_cannot_be_compiled():
     batch, learner, loss = _example(2)
     params = initial_params(learner, 2, torch.Generator().manual_seed(1))
-    with pytest.raises(InputError, match=r"one step of plain SGD.*engine='auto'"):
-        MetaProblem(loss, learner, "mse", SGD(0.05), 2, engine="one step").gradient(batch, params)
     with pytest.raises(InputError, match="engine='auto' for losses of your own"):
         MetaProblem(loss, learner, "mse", SGD(0.05), clip=1.0, engine="compile").gradient(batch, params)
 

@@ -49,8 +49,9 @@ def _few_runs() -> dict[str, Runs]:
         "transfer": {"0": {"2 layers": score, "3 layers": score}},
         "broad": {"0": {"as trained": score, "shifted": score, "broad": score}},
         "broad_arms": {"0": {"as trained": score, "shifted": score, "broad": score}},
-        "digits": {"0": {"train": score | {"5": 0.3}, "test": {n: {"5": 0.2} for n in score}}},
+        "digits": {"0": {"train": score, "test": {n: {"5": 0.2} for n in (*score, "early_lr_grid")}}},
         "reacher": {"0": {"ml3": [0.6] + [0.3] * 5, "through the model": {"0.01": [0.6] + [0.4] * 5}}},
+        "reacher_free": {"0": {"ml3": [-15.0] + [-9.0] * 5, "policy gradient": {"1": [-15.0] + [-10.0] * 5}}},
         "car_plain": {"0": {"path": [-0.55, 0.1]}},
         "ppo": {"0": {"ppo": [-20.0] + [-15.0] * 10}},
         "demonstrations": {"0": {"ml3": [-20.0] + [-7.0] * 10}},
@@ -70,6 +71,7 @@ def test_numbers_of_runs():
     assert found["M3.4"] == pytest.approx(0.5)
     assert found["M3.5"] == pytest.approx(0.75)
     assert (found["M4.2"], found["M6.8"], found["M6.9"]) == (7, 1, 0)
+    assert (found["M4.3"], found["M4.4"]) == (1, 1)
     assert set(found) <= {claim.id for claim in CLAIMS}
     assert run_numbers({}) == {}
 
