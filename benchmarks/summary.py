@@ -14,7 +14,7 @@ ML3_GOALS = {  # of issue and specification: (problem, peer) -> least ratio
     ("10x5", "higher"): 4,
     ("10x1", "torchopt"): 3.5,
     ("10x5", "torchopt"): 3,
-    ("1x1", "torchopt"): 0.9,
+    ("1x1", "torchopt"): 0.91,  # at most 10 % slower
 }
 SOURCES = {  # file -> heading
     "fisher": "Curvature",
