@@ -213,7 +213,7 @@ _NONE = {"paper": None, "paper_source": "not found"}
 def _claim(id: str, where: str, statement: str, bound: float, rule: str, how: str, **more: Any) -> Claim:
     section = more.pop("section", "")
     place = "39a_learning" if section in _LEARNING else "39_results"
-    place = "39c_control" if section in _CONTROL else place
+    place = "39c_simulators" if section in _CONTROL else place
     page = f"ml3/{place}.ipynb" + (f"#{section}" if section else "")
     facts = {"source": f"{_PAPER}, {where}", "statement": statement, "how": how, "page": page}
     return Claim(id=id, bound=bound, rule=rule, **facts, **(_NONE | {"drift": 0.02} | more))
