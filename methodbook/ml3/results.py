@@ -19,7 +19,7 @@ from torch import nn
 
 from ..core.claims import Claim
 from ..core.cli import UsageError
-from ..core.errors import InputError, check_choice, check_integer
+from ..core.errors import InputError, check_choice, check_integer, check_positive
 from ..core.plot import COLOURS, Report, look
 from ..core.runs import load_result, save_result
 from .engines import TaskBatch, initial_params
@@ -594,6 +594,10 @@ def _train_on_csv(args: argparse.Namespace) -> None:
     from methodbook.ml3.baselines import meta_test
 
     try:
+        for name in ("steps", "iters", "hidden"):
+            check_integer(f"--{name}", getattr(args, name), minimum=1)
+        check_integer("--seed", args.seed, minimum=0)
+        check_positive("--lr", args.lr)
         training, testing = read_tasks(args.csv).split(0.25, args.seed)
     except InputError as error:
         raise UsageError(str(error)) from None
