@@ -135,9 +135,9 @@ def test_train_on_a_csv(tmp_path, capsys):
     assert MetaLoss.load(tmp_path / "loss.safetensors").trained["inner_steps"] == 10
     assert "learned loss" in load_result(tmp_path / "loss.json")["numbers"]["error on test tasks"]
     for wrong in (["--steps", "0"], ["--iters", "-1"], ["--hidden", "0"], ["--seed", "-1"], ["--lr", "nan"]):
-        chosen = parser.parse_args(words + wrong)
+        refused = parser.parse_args(words + wrong)
         with pytest.raises(UsageError, match=f"`{wrong[0]}`: expected"):
-            chosen.run(chosen)
+            refused.run(refused)
     (tmp_path / "tasks.csv").write_text("a,b\n1,2\n")
     with pytest.raises(UsageError, match="columns task, x"):
         chosen.run(chosen)
