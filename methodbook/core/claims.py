@@ -220,12 +220,16 @@ class _Tables:
         "Count the verdicts of the rows, chapter by chapter, and the claims."
         return _summary(self)
 
-    def to_markdown(
+    def to_markdown(self) -> str:  # a table with one line a row and one a claim
+        "Return the ledger as a Markdown table."
+        return _markdown(self)
+
+    def to_html(
         self,
         linked: bool = False,  # whether claims link to their pages, from the root of the pages, and say how
     ) -> str:  # a table with one line a row and one a claim
-        "Return the ledger as a Markdown table."
-        return _markdown(self, linked)
+        "Return the ledger as an HTML table."
+        return _html(self, linked)
 
     def __str__(self) -> str:
         return "\n".join(line for row in self.rows for line in _text(row))
@@ -373,34 +377,34 @@ def _table(ledger: Ledger) -> list[tuple[str, ...]]:
 _HEADINGS = ("", "claim", "paper or bound", "ours", "verdict")
 
 
-def _linked(claim: Claim, cells: tuple[str, ...]) -> tuple[str, ...]:
-    "The cells of `claim` with a link to its page, its place in the source, and how it was measured."
-    name = f"[{claim.id}]({claim.page})" if claim.page else claim.id
-    return (name, f"{cells[1]}. *{claim.source}*; {claim.how}", *cells[2:])
-
-
-def _markdown(ledger: Ledger, linked: bool = False) -> str:
+def _markdown(ledger: Ledger) -> str:
     lines = ["| " + " | ".join(_HEADINGS) + " |", "|---|---|---:|---:|---|"]
     for cells in _table(ledger):
         row = "." not in cells[0]
-        cells = _linked(ledger.claim(cells[0]), cells) if linked and not row else cells
         texts = [text.replace("|", r"\|") for text in cells]
         lines.append("| " + " | ".join(f"**{text}**" if row and text else text for text in texts) + " |")
     return "\n".join(lines)
 
 
-def _html(ledger: Ledger) -> str:
+def _linked(claim: Claim, tag: str) -> str:
+    "The first two cells of `claim`: a link to its page; statement, place in the source, how it was measured."
+    name = f'<a href="{html.escape(claim.page)}">{claim.id}</a>' if claim.page else claim.id
+    words = f"{claim.statement} [{claim.unit}]" if claim.unit else claim.statement
+    told = f"{html.escape(words)}. <em>{html.escape(claim.source)}</em>; {html.escape(claim.how)}"
+    return f"{tag}{name}</td>{tag}{told}</td>"
+
+
+def _html(ledger: Ledger, linked: bool = False) -> str:
     style = "text-align:left;vertical-align:top"
-    lines = [
-        "<table><thead><tr>"
-        + "".join(f'<th style="{style}">{text}</th>' for text in _HEADINGS)
-        + "</tr></thead>"
-    ]
-    lines.append("<tbody>")
+    heads = "".join(f'<th style="{style}">{text}</th>' for text in _HEADINGS)
+    lines = [f"<table><thead><tr>{heads}</tr></thead>", "<tbody>"]
     for cells in _table(ledger):
-        tag = "td" if "." in cells[0] else "th"
-        texts = "".join(f'<{tag} style="{style}">{html.escape(text)}</{tag}>' for text in cells)
-        lines.append(f'<tr id="claim-{html.escape(cells[0].lower().replace(".", "-"))}">{texts}</tr>')
+        row, texts = "." not in cells[0], list(map(html.escape, cells))
+        tag = f'<{"th" if row else "td"} style="{style}">'
+        first = "" if row or not linked else _linked(ledger.claim(cells[0]), tag)
+        rest = texts[2 if first else 0 :]
+        first += "".join(f"{tag}{text}</{tag[1:3]}>" for text in rest)
+        lines.append(f'<tr id="claim-{texts[0].lower().replace(".", "-")}">{first}</tr>')
     return "\n".join([*lines, "</tbody></table>"])
 
 # %% ../../nbs/core/01_claims.ipynb #f0e13b08

@@ -222,11 +222,11 @@ def test_tables_show_every_row_and_escape_their_texts():
     assert page.count("<tr") == 1 + 26
     assert r"a < b \| c" in ledger.to_markdown()
     one = ledger.with_claims([Claim(**words | {"page": "fisher/29_results.ipynb#figure-3"}).measured(1)])
-    linked = one.part("fisher").to_markdown(linked=True)
-    assert len(linked.splitlines()) == 2 + 6
-    assert "| [F2.1](fisher/29_results.ipynb#figure-3) | a < b" in linked
-    assert f"*{GOOD['source']}*; {GOOD['how']}" in linked
-    assert GOOD["how"] not in one.to_markdown()
+    linked = one.part("fisher").to_html(linked=True)
+    assert linked.count("<tr") == 1 + 6
+    assert '<a href="fisher/29_results.ipynb#figure-3">F2.1</a>' in linked
+    assert f"a &lt; b | c [s]. <em>{GOOD['source']}</em>; {GOOD['how']}" in linked
+    assert GOOD["how"] not in one.to_html()
     with pytest.raises(ValueError, match="`chapter`: expected one of 'heads', 'fisher'"):
         ledger.part("physics")
     half = ledger.with_claims([Claim(**GOOD | {"id": "F2.2"})])
