@@ -143,7 +143,10 @@ class _Clone:
     "A network with its input normaliser: how a clone acts, and how it is kept."
 
     def _input(self, obs: np.ndarray) -> Tensor:
-        x = torch.as_tensor(np.asarray(obs), dtype=torch.float32)
+        obs, shape = np.asarray(obs), tuple(self.mean.shape)
+        if obs.dtype.kind not in "biuf" or not obs.ndim or obs.shape[1:] != shape:
+            expect(False, "obs", f"numbers of shape (n, {', '.join(map(str, shape))})", obs)
+        x = torch.as_tensor(obs, dtype=torch.float32)
         return x if self.pixels else (x - self.mean) / self.scale
 
     @torch.no_grad()
@@ -202,8 +205,11 @@ class BehaviorCloning(_Clone):
     ):
         for name, value in (("batch", batch), ("updates", updates)):
             check_integer(name, value, minimum=1)
+        check_integer("seed", seed, minimum=0)
         check_positive("lr", lr)
         check_positive("l2", l2, zero_ok=True)
+        spaces = hasattr(env, "observation_space") and hasattr(env, "action_space")
+        expect(spaces, "env", "an environment with observation_space and action_space", env)
         self.env, self._actions = env, _Actions(env.action_space)
         self.lr, self.l2, self.batch, self.updates, self.patience = lr, l2, batch, updates, patience
         self.normalize, self.stochastic, self.seed = normalize, stochastic, seed

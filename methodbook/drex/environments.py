@@ -11,7 +11,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core.errors import MethodbookError, check_choice, check_integer, expect
+from methodbook.core.errors import (
+    MethodbookError,
+    check_choice,
+    check_finite,
+    check_integer,
+    check_shape,
+    expect,
+)
 
 try:  # the tabular part works without gymnasium
     import gymnasium as gym
@@ -59,6 +66,16 @@ def as_probabilities(
     expect(whole, "policy", "integer actions (S) or probabilities (S, A) that sum to one", policy)
     return policy
 
+
+def _chain(transitions: np.ndarray, policy: np.ndarray) -> np.ndarray:
+    "Where `policy` leads from each state, `(..., S, S)`."
+    square = np.ndim(transitions) >= 3 and transitions.shape[-1] == transitions.shape[-3]
+    expect(square, "transitions", "shape (..., S, A, S)", transitions)
+    states, actions = transitions.shape[-3:-1]
+    policy = as_probabilities(policy, actions)
+    expect(policy.shape[-2:] == (states, actions), "policy", f"{states} states, {actions} actions", policy)
+    return np.einsum("...sa,...sat->...st", policy, transitions)
+
 # %% ../../nbs/drex/48_environments.ipynb #deb6cf7e
 def state_visits(
     transitions: np.ndarray,  # `(..., S, A, S)` probabilities
@@ -68,9 +85,11 @@ def state_visits(
 ) -> np.ndarray:  # `(..., S)` expected discounted number of visits; they sum to 1 / (1 - gamma)
     "Return how often `policy` visits each state."
     expect(0 <= gamma < 1, "gamma", "a discount in [0, 1)", gamma)
-    policy = as_probabilities(policy, transitions.shape[-2])
-    chain = np.einsum("...sa,...sat->...st", policy, transitions)  # (..., S, S)
+    chain = _chain(transitions, policy)
+    whole = np.allclose(chain.sum(-1), 1, atol=1e-6)
+    expect(whole, "transitions", "rows that sum to 1", "got others", "Divide each row by its sum.")
     states = chain.shape[-1]
+    expect(np.shape(start)[-1:] == (states,), "start", f"one probability for each of {states} states", start)
     start = np.broadcast_to(start, chain.shape[:-1])
     return np.linalg.solve(np.eye(states) - gamma * np.swapaxes(chain, -1, -2), start[..., None])[..., 0]
 
@@ -117,7 +136,7 @@ def policy_values(
     gamma: float,  # discount
 ) -> np.ndarray:  # `(..., S)`
     "Return the value of each state under `policy`."
-    chain = np.einsum("...sa,...sat->...st", as_probabilities(policy, transitions.shape[-2]), transitions)
+    chain = _chain(transitions, policy)
     reward = np.broadcast_to(reward, chain.shape[:-1])
     return np.linalg.solve(np.eye(chain.shape[-1]) - gamma * chain, reward[..., None])[..., 0]
 
@@ -132,6 +151,7 @@ def value_iteration(
     square = transitions.ndim >= 3 and transitions.shape[-1] == transitions.shape[-3] == reward.shape[-1]
     expect(square, "transitions", "shape (..., S, A, S) with S the last axis of `reward`", transitions)
     expect(0 <= gamma < 1, "gamma", "a discount in [0, 1)", gamma)
+    check_finite("transitions", transitions), check_finite("reward", reward)
     values = np.array(np.broadcast_to(reward, np.broadcast_shapes(transitions.shape[:-2], reward.shape)))
     for _ in range(sweeps):
         values = reward + gamma * _backup(transitions, values).max(-1)
@@ -238,6 +258,9 @@ class ColorGrid(_GridPlay):
     ):
         check_integer("size", size, minimum=2)
         check_integer("colours", colours, minimum=2)
+        check_integer("seed", seed, minimum=0)
+        expect(0 <= slip <= 1, "slip", "a probability from 0 to 1", slip)
+        expect(0 <= gamma < 1, "gamma", "a discount in [0, 1)", gamma)
         rng = np.random.default_rng(seed)
         self.seed, self.size, self.gamma, self.actions = seed, size, gamma, 4
         self.colours = rng.integers(colours, size=size * size)  # (S,)
@@ -325,6 +348,9 @@ def chain_return(
     noise: float,  # probability of a random action
 ) -> float:  # expected undiscounted return
     "Return what noise leaves of the `steps` points, in closed form."
+    check_integer("actions", actions, minimum=1)
+    check_integer("steps", steps, minimum=0)
+    expect(0 <= noise <= 1, "noise", "a probability from 0 to 1", noise)
     q = 1 - noise * (1 - 1 / actions)
     return float(steps if q == 1 else q * (1 - q**steps) / (1 - q))
 
@@ -338,7 +364,9 @@ class Chain(_Env):
         steps: int = 50,  # length T
     ):
         need("gymnasium")
-        self.steps = steps
+        check_integer("actions", actions, minimum=2)
+        check_integer("steps", steps, minimum=1)
+        self.steps, self._done = steps, None
         self.action_space, self.observation_space = spaces.Discrete(actions), spaces.Box(0, 1, (1,))
 
     def reset(
@@ -355,6 +383,7 @@ class Chain(_Env):
         action: int,  # 0 is right
     ) -> tuple[np.ndarray, float, bool, bool, dict]:  # observation, reward, terminated, truncated, info
         "Try the next link."
+        expect(self._done is not None, "step", "an episode that has begun", "got none", "Call `reset` first.")
         right = action == 0
         self._done += right
         seen = np.full(1, self._done / self.steps, np.float32)
@@ -413,11 +442,17 @@ class GymBatch(_Fleet):
         return self._obs.copy(), rewards, ended, cut
 
 # %% ../../nbs/drex/48_environments.ipynb #a15630bd
+def _check_make(make: Any) -> None:
+    expect(callable(make), "make", "a class or function that makes an environment", make)
+
+
 def make_batch(
     make: Callable[[], Any],  # makes one environment; may have a method `batch(count)`
     count: int,  # number of environments
 ) -> Any:  # a batch with the methods of `GymBatch`
     "Return `count` environments in lockstep, simulated in NumPy where `make` offers it."
+    _check_make(make)
+    check_integer("count", count, minimum=1)
     return make.batch(count) if hasattr(make, "batch") else GymBatch(make, count)
 
 # %% ../../nbs/drex/48_environments.ipynb #16249790
@@ -431,6 +466,7 @@ class _Points:
         count: int,  # number of points n
     ):
         need("gymnasium")
+        check_integer("count", count, minimum=1)
         self.count = count
         self.observation_space = spaces.Box(-np.inf, np.inf, (3,))
         self.action_space = spaces.Box(-1.0, 1.0, (2,))
@@ -469,6 +505,8 @@ class PointRunBatch(_Points):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # observations, rewards, ended, cut off
         "Move all points."
         push = np.clip(np.asarray(actions, float), -1, 1)
+        if push.shape != (self.count, 2):
+            check_shape("actions", push, (self.count, 2))
         self._v = self._v + 0.1 * (2 * push - self._v) + 0.02 * self._rng.normal(size=self._v.shape)
         self._y = self._y + 0.1 * self._v[:, 1]
         self._steps += 1
@@ -506,6 +544,7 @@ class PointRun(_Env):
         action: np.ndarray,  # `(2,)` throttle and steering
     ) -> tuple[np.ndarray, float, bool, bool, dict]:  # observation, reward, terminated, truncated, info
         "Move the point."
+        check_finite("actions", action)
         obs, rewards, ended, cut = self._batch.step(np.asarray(action)[None])
         return obs[0], float(rewards[0]), bool(ended[0]), bool(cut[0]), {}
 

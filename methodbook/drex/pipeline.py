@@ -20,16 +20,25 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy.stats import pearsonr, spearmanr
 
-from ..core.errors import InputError, check_choice, check_integer, expect
+from ..core.errors import InputError, check_choice, check_integer, check_same_length, expect
 from ..core.plot import COLOURS, Report
 from ..core.runs import ConfigMismatch, load_state, read_json, save_state, write_json
 from .cloning import BehaviorCloning
-from .environments import make_batch
-from .policy import Evaluation, Policy, PPOSettings, evaluate, random_policy, train_policy
+from .environments import _check_make, make_batch
+from methodbook.drex.policy import (
+    Evaluation,
+    Policy,
+    PPOSettings,
+    _holds,
+    evaluate,
+    random_policy,
+    train_policy,
+)
 from methodbook.drex.ranking import (
     NoiseInjection,
     NoisyBatch,
     RankedTrajectories,
+    _numbers,
     degradation,
     from_noise,
     from_ranks,
@@ -174,7 +183,8 @@ class DrexReport(_Drawings):
         path: str | Path,  # a file written by `to_json`
     ) -> DrexReport:  # the same report
         "Read a report."
-        return cls(**read_json(path))
+        with _holds("report", path):
+            return cls(**read_json(path))
 
     def to_html(
         self,
@@ -293,12 +303,13 @@ def load_reward(
 ) -> tuple[RewardEnsemble, dict[str, float]]:  # the reward, and what was kept with it
     "Read a learned reward."
     kept = load_state(path)
-    shape, actions = tuple(kept["shape"]), kept["actions"]
-    nets = [RewardNet(shape, kept["hidden"], actions) for _ in range(kept["count"])]
-    state, options = kept["state"], {name: kept[name] for name in ("squash", "compat")}
-    model = RewardEnsemble(nets, state["mean"], state["scale"], actions=actions, **options)
-    model.load_state_dict(state)
-    return model, kept["numbers"]
+    with _holds("learned reward", path):
+        shape, actions = tuple(kept["shape"]), kept["actions"]
+        nets = [RewardNet(shape, kept["hidden"], actions) for _ in range(kept["count"])]
+        state, options = kept["state"], {name: kept[name] for name in ("squash", "compat")}
+        model = RewardEnsemble(nets, state["mean"], state["scale"], actions=actions, **options)
+        model.load_state_dict(state)
+        return model, kept["numbers"]
 
 # %% ../../nbs/drex/46_pipeline.ipynb #5fe12c2b
 class RLBelowBC(UserWarning):
@@ -506,7 +517,7 @@ def drex(
     demos = fit_to(Demonstrations.read(demonstrations), env)
     run = {"method": "drex", "seed": seed, "rl": rl, "select": select}
     config = {"settings": asdict(s), "seed": seed, "select": select, "data": _digest(demos)}
-    stages, clone = _Stages(folder, config, resume), BehaviorCloning(env, **s.bc, seed=seed)
+    clone, stages = BehaviorCloning(env, **s.bc, seed=seed), _Stages(folder, config, resume)
 
     def read(path):
         return clone.load_state_dict(load_state(path))
@@ -543,14 +554,16 @@ def trex(
     "Learn from ranked `trajectories` (Brown et al., ICML 2019)."
     s = _settings(preset, changes)
     _check_run(rl, "predicted_return", False, seed)
-    items = list(trajectories)
-    values = [each.total for each in items] if ranks is None else list(ranks)
+    _check_make(make)
+    items = list(Demonstrations(trajectories))
+    values = [each.total for each in items] if ranks is None else _numbers("ranks", ranks).tolist()
+    check_same_length(trajectories=items, ranks=values)
     _check_horizon(items, allow_variable_horizon)
     demos = None
     if demonstrations is not None:
         demos = fit_to(Demonstrations.read(demonstrations), make_batch(make, 1))
     run = {"method": "trex", "seed": seed, "rl": rl, "select": "predicted_return"}
     config = {"settings": asdict(s), "seed": seed, "data": _digest(items, values)}
-    stages, ranked = _Stages(folder, config, resume), from_ranks(items, values, s.snippet, **s.pairs)
+    ranked, stages = from_ranks(items, values, s.snippet, **s.pairs), _Stages(folder, config, resume)
     parts = {"demos": demos, "bc": None, "batches": None, "ranked": ranked}
     return _finish(stages, make, s, run, parts)

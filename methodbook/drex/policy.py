@@ -5,7 +5,8 @@
 # %% ../../nbs/drex/45_policy.ipynb #3a2fc4f2
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ..core.errors import check_integer, check_positive, expect
-from ..core.runs import load_state, save_state
+from ..core.runs import StateError, load_state, save_state
 from .cloning import mlp
 from .environments import _Wrapper, make_batch, need
 from .ranking import rollouts
@@ -184,6 +185,16 @@ class _Actor:
         save_state(path, plain | {"net": self.net.state_dict()})
 
 # %% ../../nbs/drex/45_policy.ipynb #25d16c02
+@contextmanager
+def _holds(what: str, path: str | Path) -> Iterator[None]:
+    "Turn the errors of reading another kind of state into `StateError`."
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError) as error:
+        text = f"{path} holds no {what}: {error!r}. Use a file that was written as one."
+        raise StateError(text) from error
+
+
 class Policy(_Actor):
     "The actor of a trained agent with its observation normaliser."
 
@@ -206,11 +217,12 @@ class Policy(_Actor):
     ) -> Policy:  # the same policy
         "Read a policy."
         state = load_state(path)
-        wide = state["net"]["0.weight"].shape[1]
-        with torch.random.fork_rng(devices=[]):  # building a network draws numbers
-            net = mlp([wide, *state.pop("widths")], nn.Tanh)
-        net.load_state_dict(state.pop("net"))
-        return cls(net, **state)
+        with _holds("policy", path):
+            wide = state["net"]["0.weight"].shape[1]
+            with torch.random.fork_rng(devices=[]):  # building a network draws numbers
+                net = mlp([wide, *state.pop("widths")], nn.Tanh)
+            net.load_state_dict(state.pop("net"))
+            return cls(net, **state)
 
 # %% ../../nbs/drex/45_policy.ipynb #408a8a29
 @dataclass(frozen=True)
@@ -235,7 +247,13 @@ class PPOSettings:
     def __post_init__(self):
         for name in ("steps", "n_envs", "n_steps", "batch", "epochs"):
             check_integer(name, getattr(self, name), minimum=1)
-        check_positive("lr", self.lr)
+        for name in ("gamma", "gae_lambda"):
+            value = getattr(self, name)
+            expect(0 <= value <= 1, name, "a number from 0 to 1", value)
+        for name in ("lr", "clip"):
+            check_positive(name, getattr(self, name))
+        check_positive("ctrl_coeff", self.ctrl_coeff, zero_ok=True)
+        check_integer("warm_steps", self.warm_steps, minimum=0)
         object.__setattr__(self, "hidden", tuple(self.hidden))
 
 # %% ../../nbs/drex/45_policy.ipynb #d5165041
@@ -346,6 +364,13 @@ class Evaluation:
         return f"Evaluation({self.mean:.4g} ± {self.se:.2g}, {len(self.returns)} episodes, {mode})"
 
 
+def _acting(policy: Any, generator: torch.Generator | None) -> Callable[[np.ndarray], np.ndarray]:
+    if hasattr(policy, "act"):
+        return lambda obs: policy.act(obs, generator)
+    expect(callable(policy), "policy", "a function, or an object with a method `act`", policy)
+    return policy
+
+
 def evaluate(
     policy: Any,  # a `Policy`, a `BehaviorCloning`, or a function of observations
     make: Callable[[], Any],  # makes an environment
@@ -356,11 +381,10 @@ def evaluate(
     "Play `n_episodes` episodes and return what they earned in truth."
     check_integer("n_episodes", n_episodes, minimum=1)
     generator = None if deterministic else torch.Generator().manual_seed(seed)
-    act = (lambda obs: policy.act(obs, generator)) if hasattr(policy, "act") else policy
-    played = rollouts(make, act, np.zeros(n_episodes), seed)
+    played = rollouts(make, _acting(policy, generator), np.zeros(n_episodes), seed)
     return Evaluation(np.array([each.total for each in played]), deterministic, tuple(played))
 
-
+# %% ../../nbs/drex/45_policy.ipynb #f94c67ee
 def random_policy(
     make: Callable[[], Any],  # makes an environment
     seed: int = 0,  # of the actions

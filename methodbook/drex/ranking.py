@@ -17,10 +17,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy.stats import spearmanr
 
-from ..core.errors import InputError, check_choice, check_integer, check_same_length, expect
+from methodbook.core.errors import (
+    InputError,
+    check_choice,
+    check_finite,
+    check_integer,
+    check_positive,
+    check_same_length,
+    expect,
+)
 from ..core.parallel import child_seeds, parallel_map
 from ..core.plot import COLOURS
-from .environments import make_batch
+from .environments import _check_make, make_batch
 from .trajectories import Trajectory
 
 # %% auto #0
@@ -73,6 +81,28 @@ class _Noise:
         return np.clip(acts + self.walk, self.low, self.high).astype(acts.dtype)
 
 # %% ../../nbs/drex/43_ranking.ipynb #6c203c16
+def _numbers(name: str, values: Any) -> np.ndarray:
+    "`values` as a vector, refused unless they are one or more finite numbers."
+    try:
+        found = np.asarray(tuple(values), float)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    expect(found.ndim == 1 and len(found), name, "a list of one or more numbers", values)
+    check_finite(name, found)
+    return found
+
+
+def _levels(values: Any) -> np.ndarray:
+    "Noise levels as a vector."
+    shown = f"got {str(values)[:60]}"
+    try:
+        found = _numbers("levels", values)
+    except InputError:
+        found = np.full(1, np.nan)
+    expect(found.min() >= 0 and found.max() <= 1, "levels", "one or more numbers in [0, 1]", shown)
+    return found
+
+
 def _play(batch: Any, act: Callable[[np.ndarray], np.ndarray], count: int, seed: int) -> list[Trajectory]:
     "One episode in each environment of `batch`; only the first `count` are kept."
     obs = [batch.reset(seed)]
@@ -88,7 +118,7 @@ def _play(batch: Any, act: Callable[[np.ndarray], np.ndarray], count: int, seed:
     o, a, r = np.stack(obs, 1), np.stack(acts, 1), np.stack(rews, 1)  # (n, T+1, ...), (n, T, ...), (n, T)
     return [Trajectory(o[n, : t + 1], a[n, :t], r[n, :t]) for n, t in enumerate(steps[:count])]
 
-
+# %% ../../nbs/drex/43_ranking.ipynb #62d5baf7
 def rollouts(
     make: Callable[[], Any],  # makes an environment; may offer `batch(count)`
     act: Callable[[np.ndarray], np.ndarray],  # observations `(n, ...)` -> actions `(n, ...)`
@@ -100,16 +130,24 @@ def rollouts(
     jobs: int | None = None,  # processes; None what joblib's configuration says, else 1
 ) -> list[Trajectory]:  # one for each level, in that order
     "Play one episode at each of `levels`."
-    levels = np.asarray(levels, float)
-    inside = levels.ndim == 1 and len(levels) and levels.min() >= 0 and levels.max() <= 1
-    expect(inside, "levels", "one or more numbers in [0, 1]", levels)
+    levels = _levels(levels)
+    check_integer("n_envs", n_envs, minimum=1)
+    _check_make(make)
     groups = [levels[i : i + n_envs] for i in range(0, len(levels), n_envs)]
 
     def play(item: tuple[np.ndarray, int]) -> list[Trajectory]:
         group, number = item
         batch, rng = make_batch(make, len(group)), np.random.default_rng(number)
         disturb = _Noise(kind, batch.action_space, group, rng)
-        return _play(batch, lambda obs: disturb(act(obs)), len(group), number % 2**31)
+        wanted = (len(group), *(getattr(batch.action_space, "shape", None) or ()))
+
+        def noisy(obs: np.ndarray) -> np.ndarray:
+            acts = act(obs)
+            if np.shape(acts) != wanted:
+                expect(False, "act", f"actions of shape {wanted}", f"got shape {np.shape(acts)}")
+            return disturb(acts)
+
+        return _play(batch, noisy, len(group), number % 2**31)
 
     numbers = child_seeds(seed, len(groups))
     found = parallel_map(play, list(zip(groups, numbers, strict=True)), jobs=jobs, label="episodes")
@@ -134,9 +172,7 @@ class NoiseInjection:
 
     def __post_init__(self):
         check_choice("kind", self.kind, KINDS)
-        object.__setattr__(self, "levels", tuple(float(level) for level in self.levels))
-        inside = len(self.levels) and min(self.levels) >= 0 and max(self.levels) <= 1
-        expect(inside, "levels", "one or more numbers in [0, 1]", f"got {self.levels}")
+        object.__setattr__(self, "levels", tuple(_levels(self.levels).tolist()))
         check_integer("rollouts_per_level", self.rollouts_per_level, minimum=1)
 
     def collect(
@@ -154,10 +190,17 @@ class NoiseInjection:
         return [NoisyBatch(level, tuple(played[i * k : (i + 1) * k])) for i, level in pieces]
 
 # %% ../../nbs/drex/43_ranking.ipynb #e7a1457b
+def _check_batches(batches: Any) -> None:
+    good = isinstance(batches, Sequence) and len(batches)
+    good = good and all(isinstance(each, NoisyBatch) and each.trajectories for each in batches)
+    expect(good, "batches", "one or more batches with episodes, as `NoiseInjection.collect` gives", batches)
+
+
 def degradation(
     batches: Sequence[NoisyBatch],  # what `NoiseInjection.collect` gave, with true rewards
 ) -> pd.DataFrame:  # one row a level: mean, sd, least and greatest return, mean number of steps
     "Tabulate the true returns by noise level; for study only, D-REX itself never sees them."
+    _check_batches(batches)
     rows = []
     for batch in batches:
         returns = np.array([each.total for each in batch.trajectories])
@@ -171,6 +214,7 @@ def noise_correlation(
     batches: Sequence[NoisyBatch],  # with true rewards
 ) -> float:  # Spearman's rank correlation of noise and return over all episodes; 0 if one is constant
     "Return how well noise predicts a bad return: near -1 is what D-REX needs."
+    _check_batches(batches)
     pairs = [(batch.level, each.total) for batch in batches for each in batch.trajectories]
     levels, returns = np.array(pairs).T
     constant = np.ptp(levels) == 0 or np.ptp(returns) == 0
@@ -210,11 +254,14 @@ def admissible_pairs(
     tolerance: float = 1e-9,  # what rounding may take from a difference
 ) -> np.ndarray:  # `(m, 2)`: better group, worse group
     "Return all ordered pairs of groups whose ranks differ, by at least `margin`."
-    gap = np.asarray(ranks, float)[:, None] - np.asarray(ranks, float)[None]
+    ranks = _numbers("ranks", ranks)
+    check_positive("margin", margin, zero_ok=True)
+    gap = ranks[:, None] - ranks[None]
     pairs = np.argwhere((gap >= margin - tolerance) & (gap > tolerance))
     if not len(pairs):
         widest = f"the widest difference is {gap.max():g}"
-        text = f"`margin`: expected a pair of ranks {margin:g} apart, but {widest}. Lower it."
+        fix = "Lower it." if gap.max() > tolerance else "Equal ranks say nothing: give other ranks."
+        text = f"`margin`: expected a pair of ranks {margin:g} apart, but {widest}. {fix}"
         raise NoAdmissiblePairs(text)
     return pairs
 
@@ -294,6 +341,14 @@ class _Ranked:
         return Pairs(self._states, self._actions, first, second, masks, 1 - turn.astype(int), starts)
 
 # %% ../../nbs/drex/43_ranking.ipynb #8c8510a1
+def _episodes(name: str, items: Any) -> tuple[Trajectory, ...]:
+    "`items` as a tuple, refused unless they are one or more trajectories."
+    found = tuple(items) if np.iterable(items) else ()
+    good = found and all(isinstance(each, Trajectory) for each in found)
+    expect(good, name, "a list of one or more trajectories", items)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class RankedTrajectories(_Ranked):
     "Groups of trajectories with ranks, from which labelled pairs of snippets are drawn."
@@ -308,14 +363,17 @@ class RankedTrajectories(_Ranked):
     pairs: np.ndarray = field(init=False, repr=False)  # `(m, 2)` admissible pairs of groups
 
     def __post_init__(self):
-        check_same_length(groups=self.groups, ranks=self.ranks)
+        ranks = _numbers("ranks", self.ranks)
+        expect(np.iterable(self.groups), "groups", "one group of trajectories a rank", self.groups)
+        groups = tuple(_episodes("groups", group) for group in self.groups)
+        check_same_length(groups=groups, ranks=ranks)
         check_integer("snippet", self.snippet, minimum=1)
         check_integer("stride", self.stride, minimum=1)
 
         set_ = partial(object.__setattr__, self)  # the result is frozen for everybody else
 
-        set_("groups", tuple(tuple(group) for group in self.groups))
-        set_("ranks", tuple(float(rank) for rank in self.ranks))
+        set_("groups", groups)
+        set_("ranks", tuple(ranks.tolist()))
         set_("pairs", admissible_pairs(self.ranks, self.margin))
         set_("_lengths", np.array([len(each) for each in self]))
         set_("_offsets", np.r_[0, self._lengths.cumsum()[:-1]])
@@ -335,6 +393,7 @@ def from_noise(
     **options: Any,  # further fields of `RankedTrajectories`
 ) -> RankedTrajectories:  # less noise ranks higher
     "Rank by noise, as D-REX does."
+    _check_batches(batches)
     groups, ranks = [batch.trajectories for batch in batches], [-batch.level for batch in batches]
     return RankedTrajectories(groups, ranks, snippet, margin, **options)
 
@@ -346,10 +405,11 @@ def from_ranks(
     **options: Any,  # further fields of `RankedTrajectories`
 ) -> RankedTrajectories:  # as T-REX needs it
     "Rank by given ranks, as T-REX does."
-    check_same_length(trajectories=trajectories, ranks=ranks)
-    values = sorted(set(map(float, ranks)))
-    pairs = list(zip(trajectories, ranks, strict=True))
-    groups = [[each for each, rank in pairs if float(rank) == value] for value in values]
+    items, known = _episodes("trajectories", trajectories), _numbers("ranks", ranks).tolist()
+    check_same_length(trajectories=items, ranks=known)
+    values = sorted(set(known))
+    pairs = list(zip(items, known, strict=True))
+    groups = [[each for each, rank in pairs if rank == value] for value in values]
     return RankedTrajectories(groups, values, snippet, **options)
 
 
@@ -359,7 +419,8 @@ def from_returns(
     **options: Any,  # further fields of `RankedTrajectories`
 ) -> RankedTrajectories:  # ranked by true return
     "Rank by the true returns: T-REX with perfect ranks, an upper reference for D-REX."
-    return from_ranks(trajectories, [each.total for each in trajectories], snippet, **options)
+    items = _episodes("trajectories", trajectories)
+    return from_ranks(items, [each.total for each in items], snippet, **options)
 
 # %% ../../nbs/drex/43_ranking.ipynb #9338b5d1
 def label_accuracy(

@@ -422,6 +422,8 @@ def reproduce(
 # %% ../../nbs/drex/49_results.ipynb #0e1d69f3
 def _environment(name: str, horizon: int | None) -> Callable[[], Any]:
     "What makes the environment `name`, with a fixed horizon."
+    if horizon is not None and horizon < 1:
+        raise UsageError(f"--horizon: expected at least 1 step, got {horizon}")
     if name == "PointRun":
         return PointRun
     gym = need("gymnasium")

@@ -18,7 +18,14 @@ from matplotlib.axes import Axes
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from ..core.errors import InputError, check_choice, check_integer, check_positive, expect
+from methodbook.core.errors import (
+    InputError,
+    check_choice,
+    check_finite,
+    check_integer,
+    check_positive,
+    expect,
+)
 from ..core.plot import look
 from ..core.runs import Run, progress
 from .cloning import Pixels, mlp
@@ -29,6 +36,26 @@ from .trajectories import Trajectory
 __all__ = ['bradley_terry', 'RewardNet', 'RewardEnsemble', 'LabelDegenerate', 'RewardReport', 'learn_reward']
 
 # %% ../../nbs/drex/44_reward.ipynb #d1445b33
+def _check_pairs(first: Tensor, second: Tensor, label: Tensor, label_noise: float) -> None:
+    expect(0 <= label_noise < 1, "label_noise", "a weight in [0, 1)", label_noise)
+    for name, value in (("first", first), ("second", second), ("label", label)):
+        expect(isinstance(value, Tensor), name, "a tensor", value)
+    shapes = [tuple(each.shape) for each in (first, second, label)]
+    try:
+        torch.broadcast_shapes(*shapes)
+    except RuntimeError:
+        expect(False, "first`, `second`, `label", "one shape", f"got {', '.join(map(str, shapes))}")
+    expect(((label == 0) | (label == 1)).all(), "label", "nothing but 0 and 1", label)
+
+
+def _cross_entropy(gap: Tensor, label_noise: float, clip: float) -> Tensor:
+    "Cross-entropy of differences that should be positive."
+    gap = gap.clamp(-clip, clip)
+    if label_noise == 0:
+        return -logsigmoid(gap)
+    return -((1 - label_noise) * gap.sigmoid() + label_noise / 2).log()
+
+
 def bradley_terry(
     first: Tensor,  # `(...)` sums of the first snippets
     second: Tensor,  # `(...)` sums of the second ones
@@ -37,12 +64,8 @@ def bradley_terry(
     clip: float = 50.0,  # greatest difference that counts
 ) -> Tensor:  # `(...)` cross-entropy of each pair
     "Return the cross-entropy of `label` when snippets are preferred by their sums."
-    expect(0 <= label_noise < 1, "label_noise", "a weight in [0, 1)", label_noise)
-    gap = (first - second) * (2 * label - 1)
-    gap = gap.clamp(-clip, clip)
-    if label_noise == 0:
-        return -logsigmoid(gap)
-    return -((1 - label_noise) * gap.sigmoid() + label_noise / 2).log()
+    _check_pairs(first, second, label, label_noise)
+    return _cross_entropy((first - second) * (2 * label - 1), label_noise, clip)
 
 # %% ../../nbs/drex/44_reward.ipynb #ab7c525c
 def _frames_net(shape: Sequence[int]) -> nn.Sequential:
@@ -104,7 +127,10 @@ class _Inputs(nn.Module):
         actions: np.ndarray | None = None,  # `(N, ...)`, needed if the reward looks at actions
     ) -> Tensor:  # `(N, d)` or `(N, ...)` frames
         "Return standardised inputs."
-        x = torch.as_tensor(np.asarray(states), dtype=torch.float32)
+        states, shape = np.asarray(states), self.nets[0].shape
+        if states.dtype.kind not in "biuf" or states.shape[1:] != shape or not states.ndim:
+            expect(False, "states", f"numbers of shape (N, {', '.join(map(str, shape))})", states)
+        x = torch.as_tensor(states, dtype=torch.float32)
         if self.pixels:
             return x
         x = (x.flatten(1) - self.mean) / self.scale
@@ -140,6 +166,8 @@ class _Rewards(_Inputs):
     ) -> np.ndarray:  # `(N,)`
         "Return the reward of each state: the mean of the standardised members."
         found = self.members(states, actions)
+        if not np.isfinite(found.sum()):  # cheap, and a NaN of the input survives every layer
+            check_finite("states", states)
         value = found[-1] / len(found) if self.compat == "reference" else found.mean(0)
         return value if self.squash is None else _SQUASH[self.squash](value)
 
@@ -149,6 +177,7 @@ class _Rewards(_Inputs):
     ) -> np.ndarray:  # `(n,)` sums of the reward
         "Return the predicted return of each trajectory."
         items = list(trajectories)
+        expect(items, "trajectories", "one or more", items)
         states = np.concatenate([each.reached for each in items])
         actions = np.concatenate([each.acts for each in items]) if self.actions else None
         cuts = np.cumsum([len(each) for each in items])[:-1]
@@ -231,6 +260,7 @@ class _Lesson:
     "The data of all members, and the loss on some of it."
 
     def __init__(self, model: RewardEnsemble, sets: Sequence[Pairs], label_noise: float, clip: float):
+        expect(0 <= label_noise < 1, "label_noise", "a weight in [0, 1)", label_noise)
         self.model, self.label_noise, self.clip = model, label_noise, clip
         self.x = model.rows(sets[0].states, sets[0].actions)  # (N, d): all members share the table
         index = [torch.as_tensor(np.stack([p.first, p.second], 1)) for p in sets]
@@ -245,7 +275,7 @@ class _Lesson:
         rows, label = self.index[member, chosen], self.label[member, chosen]  # (K, b, 2, L), (K, b)
         reward = _member_rewards(self.model.nets, self.x[rows.flatten(1)]).view(rows.shape)
         sums = (reward if self.whole else reward * self.mask[member, chosen]).sum(-1)
-        loss = bradley_terry(sums[..., 0], sums[..., 1], label, self.label_noise, self.clip)
+        loss = _cross_entropy((sums[..., 0] - sums[..., 1]) * (2 * label - 1), self.label_noise, self.clip)
         right = ((sums[..., 0] > sums[..., 1]) == (label > 0.5)).float()
         return loss.mean(1), right.mean(1)
 
@@ -326,7 +356,9 @@ def learn_reward(
     "Fit an ensemble of rewards to pairs of snippets drawn from `ranked`."
     for name, value in (("n_nets", n_nets), ("updates", updates), ("batch", batch), ("pairs", pairs)):
         check_integer(name, value, minimum=1)
+    expect(isinstance(ranked, RankedTrajectories), "ranked", "RankedTrajectories", ranked)
     check_positive("lr", lr)
+    check_integer("seed", seed, minimum=0)
     model = _new_ensemble(ranked, n_nets, hidden, use_action, seed)
     sets = [_labelled(ranked, pairs, [seed, n], shuffle_labels) for n in range(n_nets)]
     lesson, cut = _Lesson(model, sets, label_noise, logit_clip), pairs - pairs // 5

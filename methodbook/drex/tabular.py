@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from ..core.errors import check_choice
+from ..core.errors import check_choice, check_integer, check_labels, expect
 from ..core.parallel import parallel_map
 from ..core.plot import COLOURS
 from .environments import ColorGrid
@@ -43,6 +43,13 @@ def majority_clone(
     choices: int,  # number of actions A
 ) -> np.ndarray:  # `(S, A)` probabilities: one for the majority, uniform where nothing was seen
     "Clone by majority vote."
+    check_integer("size", size, minimum=1)
+    check_integer("choices", choices, minimum=1)
+    states, actions = np.asarray(states), np.asarray(actions)
+    text = f"got {states.shape} and {actions.shape}"
+    expect(states.shape == actions.shape, "states`, `actions", "the same shape", text)
+    check_labels("states", states, size)
+    check_labels("actions", actions, choices)
     counts = np.zeros((size, choices))
     np.add.at(counts, (states.ravel(), actions.ravel()), 1)
     best = np.eye(choices)[counts.argmax(1)]

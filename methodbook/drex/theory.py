@@ -76,6 +76,7 @@ class LinearProblem(_Returns):
         expect(set(found) == {states}, "features", f"{states} states, as residual and start", f"got {found}")
         wide = self.features.shape[-1]
         expect(self.weights.shape[-1] == wide, "weights", f"{wide} numbers, one a feature", self.weights)
+        expect(0 <= self.gamma < 1, "gamma", "a discount in [0, 1)", self.gamma)
 
     @property
     def learned(self) -> np.ndarray:  # `(..., S)`
@@ -348,6 +349,8 @@ def sampled_volume(
 ) -> float:  # share of directions that is left; standard error at most 0.5 / sqrt(draws)
     "Estimate the same by drawing half-spaces and directions."
     check_choice("mode", mode, MODES)
+    for name, value, least in (("count", count, 0), ("dimension", dimension, 1), ("draws", draws, 1)):
+        check_integer(name, value, minimum=least)
     rng = np.random.default_rng(seed)
     normals = rng.normal(size=(draws, count, dimension))
     if mode == "truthful":  # the true weights are the first axis, which loses nothing
@@ -398,6 +401,8 @@ def order_volume(
     "Estimate what a ranking of normally distributed items leaves on average."
     check_choice("mode", mode, MODES)
     check_integer("items", items, minimum=2)
+    check_integer("dimension", dimension, minimum=1)
+    check_integer("draws", draws, minimum=1)
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(draws, items, dimension))
     if mode == "truthful":  # ranked by the true weights, which are the first axis

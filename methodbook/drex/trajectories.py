@@ -49,7 +49,12 @@ def _as_array(name: str, value: Any) -> np.ndarray:
     if kind:
         came = type(value).__name__
         raise NotSupported(f"`{name}`: expected one array of numbers, got {came}. Flatten it.")
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):  # lists of different lengths
+        array = np.array(None)
+    good = array.dtype.kind in "biuf" and array.ndim >= 1
+    expect(good, name, "an array of numbers with a row for each step", value)
     if array.dtype.kind == "f":
         try:
             check_finite(name, array)
@@ -100,7 +105,7 @@ class Trajectory(_TrajectoryNumbers):
 
     def __post_init__(self):
         for name in ("obs", "acts", "rews"):
-            if getattr(self, name) is not None:
+            if name != "rews" or self.rews is not None:
                 object.__setattr__(self, name, _as_array(name, getattr(self, name)))
         if not len(self.acts):
             raise EmptyDemosError("`acts`: expected at least one step, got none. Leave this episode out.")
@@ -147,6 +152,9 @@ def from_minari(
     episode: Any,  # a minari EpisodeData or EpisodeBuffer
 ) -> Trajectory:  # a checked trajectory
     "Read one episode of Minari."
+    names = ("observations", "actions", "rewards", "terminations", "truncations")
+    missing = [name for name in names if not hasattr(episode, name)]
+    expect(not missing, "episode", "an episode of Minari", f"got one without {', '.join(missing)}")
     ended = np.asarray(episode.terminations, bool).any() or np.asarray(episode.truncations, bool).any()
     obs, acts = episode.observations, episode.actions
     rews = None if episode.rewards is None else np.asarray(episode.rewards, float)
@@ -214,6 +222,7 @@ class Demonstrations(_DemonstrationNumbers):
     clipped: float = 0.0  # share of action entries that lay outside the box and were clipped
 
     def __post_init__(self):
+        expect(np.iterable(self.trajectories), "trajectories", "a list of trajectories", self.trajectories)
         object.__setattr__(self, "trajectories", tuple(self.trajectories))
         if not self.trajectories:
             raise EmptyDemosError("`trajectories`: expected at least one demonstration, got none.")
@@ -234,6 +243,8 @@ class Demonstrations(_DemonstrationNumbers):
         if isinstance(source, str | Path):
             return read_npz(source)
         episodes = source.iterate_episodes() if hasattr(source, "iterate_episodes") else source
+        known = "a path, a Minari dataset or a list of trajectories"
+        expect(np.iterable(episodes), "source", known, source, "Put a single one into a list.")
         return cls([_any_layout(each) for each in episodes])
 
     def __repr__(self) -> str:
@@ -250,7 +261,7 @@ def _any_layout(item: Any) -> Trajectory:
     if hasattr(item, "observations"):
         return from_minari(item)
     if isinstance(item, tuple | list) and len(item) in (2, 3):
-        same = len(item[0]) == len(item[1])
+        same = len(_as_array("obs", item[0])) == len(_as_array("acts", item[1]))
         return Trajectory.from_legacy(*item) if same else Trajectory(*item)
     return from_imitation(item)
 
@@ -263,7 +274,7 @@ def write_npz(
     demonstrations: Demonstrations | Sequence[Trajectory],  # what to keep; `infos` are left out
 ) -> None:
     "Write `demonstrations` to one npz file, atomically and without pickle."
-    items = list(demonstrations)
+    items = list(Demonstrations.read(demonstrations))
     paid = all(each.rews is not None for each in items)
     arrays = {"format": np.array(DEMOS_FORMAT), "steps": np.array([len(each) for each in items])}
     for name in ("terminal", "final_missing"):
@@ -306,12 +317,17 @@ _LAYOUTS = {"format": _own_layout, "obs_0": _authors_layout, "indices": _imitati
 
 def _from_arrays(z: Mapping[str, np.ndarray], origin: str) -> Demonstrations:
     "Demonstrations from arrays by name; `origin` is for the errors."
-    if "format" in z and int(z["format"]) != DEMOS_FORMAT:
+    if "format" in z and z["format"].ravel().tolist() != [DEMOS_FORMAT]:
         raise StateError(f"{origin} has format {z['format']}, this version reads {DEMOS_FORMAT}.")
     layout = next((read for key, read in _LAYOUTS.items() if key in z), None)
     if layout is None:
         raise StateError(f"{origin} is none of the known layouts; it holds {', '.join(sorted(z))}.")
-    return Demonstrations(layout(z))
+    try:
+        return Demonstrations(layout(z))
+    except InputError:  # it says what is wrong
+        raise
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise StateError(f"{origin} is incomplete or damaged: {error!r}. Write it again.") from error
 
 # %% ../../nbs/drex/41_trajectories.ipynb #5eee568a
 def read_npz(
@@ -327,8 +343,10 @@ def read_npz(
             z = {name: file[name] for name in file.files if name != "infos"}
     except FileNotFoundError as error:
         raise MissingData(f"no file {path}: write it with `write_npz`, or check the path.") from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise StateError(f"{path} cannot be read without unpickling, or is damaged: {error}") from error
+    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise StateError(
+            f"{path} cannot be read without unpickling, or is damaged or no npz: {error}"
+        ) from error
     return _from_arrays(z, str(path))
 
 # %% ../../nbs/drex/41_trajectories.ipynb #1999d877

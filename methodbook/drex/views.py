@@ -233,4 +233,6 @@ def explorer(
 
     Raises `MethodbookError` when ipywidgets is not installed and `headless` is not asked for.
     """
+    for name in settings:
+        check_choice("settings", name, tuple(GridScene.__dataclass_fields__))
     return Explorer(GridScene(**settings), draw_grid, GridView, None if headless else _grid_controls)

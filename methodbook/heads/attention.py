@@ -284,8 +284,14 @@ def _find_sites(model: nn.Module, adapter: Any) -> list[AttentionSite]:
         site = _adapt(module) if adapter == "auto" else adapter(module)
         if site is None:
             continue
+        expect(
+            isinstance(site, AttentionSite), "adapter", "a function that returns AttentionSite or None", site
+        )
+        inside = site.module in modules.values()
+        expect(inside, "adapter", "a site whose module is a part of the model", site.module)
         parent = modules.get(name.rpartition(".")[0]) if name else None
         kind = site.kind or _kind_of(name, site, parent)
+        check_choice("kind", kind, KINDS)
         layer = sum(kind == earlier.kind for earlier in sites)
         path = next(path for path, each in modules.items() if each is site.module)
         sites.append(replace(site, kind=kind, layer=layer, name=path))
@@ -318,6 +324,14 @@ def _guard(module: nn.Module, args: tuple, kwargs: dict) -> None:
         )
 
 # %% ../../nbs/heads/11_attention.ipynb #2c4cbf28
+def _known_kinds(kinds: Iterable[str]) -> set[str]:
+    "The set of `kinds`, one word or several; raise unless each is one of `KINDS`."
+    found = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    for kind in found:
+        check_choice("kinds", kind, KINDS)
+    return set(found)
+
+
 class _Sites:
     "The layers of a model and the names of their heads."
 
@@ -333,7 +347,8 @@ class _Sites:
         kinds: Iterable[str] = KINDS,  # only these kinds
     ) -> list[HeadId]:
         "Return the names of all heads that are left."
-        return [head for site in self.layers if site.kind in set(kinds) for head in site.heads]
+        wanted = _known_kinds(kinds)
+        return [head for site in self.layers if site.kind in wanted for head in site.heads]
 
     def site(
         self,
@@ -381,11 +396,12 @@ class _Named(_Tables):
 
     def by_site(
         self,
-        heads: Iterable[HeadId],  # names of heads
+        heads: Iterable[HeadId],  # names of heads, or one
         pruned: str = "error",  # what to do about a head that is gone: "error" or "skip"
     ) -> dict[AttentionSite, list[int]]:  # numbers of the named heads in each layer that has any
         "Sort `heads` by layer; raise `UnknownHead` or `AlreadyPruned` for a name that cannot be used."
         check_choice("pruned", pruned, ("error", "skip"))
+        expect(isinstance(heads, Iterable), "heads", "a list of HeadId(kind, layer, head)", heads)
         sorted_heads: dict[AttentionSite, set[int]] = {}
         for name in [heads] if isinstance(heads, HeadId) else list(heads):
             fits = isinstance(name, tuple) and len(name) == 3
@@ -470,6 +486,11 @@ class _Shown(_Running):
         return f"<p><code>{self!r}</code></p>{self.to_frame().to_html(border=0)}"
 
 # %% ../../nbs/heads/11_attention.ipynb #f0078b6d
+def _check_function(function: Any) -> None:
+    "Refuse what cannot be called with a layer and a tensor."
+    expect(callable(function), "function", "a function of a layer and a tensor", function)
+
+
 def _edit_context(site: AttentionSite, function: Callable, module: nn.Module, args: tuple) -> tuple:
     "A forward pre-hook of the output projection that shows and may replace its input, head by head."
     flat = args[0]
@@ -604,6 +625,7 @@ class HeadView(_Shown):
         ],  # sees `[B, Tq, heads, dh]`, may return another
     ) -> Iterator[HeadView]:
         "While open, call `function` with the input of each output projection; use what it returns instead."
+        _check_function(function)
         with self._opened() as stack:
             for site in self.layers:
                 if site.alive:
@@ -619,6 +641,7 @@ class HeadView(_Shown):
         ],  # sees `[B, heads, Tq, Tk]`, may return another
     ) -> Iterator[HeadView]:
         "While open, call `function` with each layer's attention weights; what it returns is used instead."
+        _check_function(function)
         with self._opened() as stack:
             for site in self.layers:
                 if site.alive:
@@ -626,12 +649,26 @@ class HeadView(_Shown):
             yield self
 
 # %% ../../nbs/heads/11_attention.ipynb #3f666be5
+def _check_view(view: Any) -> None:
+    "Refuse anything but a `HeadView`."
+    expect(isinstance(view, HeadView), "view", "a HeadView", view, "Make one of the model: HeadView(model).")
+
+
+def _check_batches(view: Any, loader: Any) -> None:
+    "Refuse anything but a `HeadView` and a series of batches; a tensor of tokens is one batch, no series."
+    _check_view(view)
+    single = isinstance(loader, Mapping | str | bytes) or (isinstance(loader, Tensor) and loader.ndim < 3)
+    series = (hasattr(loader, "__iter__") or hasattr(loader, "__getitem__")) and not single
+    expect(series, "loader", "batches, such as a list of them", loader, "Put one batch into a list: [batch].")
+
+
 @contextmanager
 def masked(
     view: HeadView,  # the heads of a model
-    heads: Iterable[HeadId],  # the ones to silence
+    heads: Iterable[HeadId],  # the ones to silence, or one
 ) -> Iterator[HeadView]:
     "While open, the `heads` carry nothing, as if they were removed. Raises `UnknownHead`, `AlreadyPruned`."
+    _check_view(view)
     silent = view.by_site(heads)
     silent = {(site.kind, site.layer): numbers for site, numbers in silent.items()}
 
@@ -693,6 +730,8 @@ def capture(
 
     They carry gradients when the pass does. Heads that were removed have no entry.
     """
+    _check_view(view)
+    expect(dtype is None or isinstance(dtype, torch.dtype), "dtype", "a type such as torch.float32", dtype)
     seen = Recording({(s.kind, s.layer): Captured(s) for s in view.layers if s.alive})
 
     def keep(where: str, site: AttentionSite, tensor: Tensor) -> None:

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from ..core.errors import check_choice, check_integer, check_positive, expect
 from ..core.plot import COLOURS
 from ..core.runs import Run, progress, read_log
-from .attention import KINDS, AttentionSite, HeadId, HeadView, masked
+from .attention import KINDS, AttentionSite, HeadId, HeadView, _check_view, masked
 from .translation import Attention
 
 # %% auto #0
@@ -80,12 +80,8 @@ class HardConcrete(_ClosedForms):
             bound = math.sqrt(6 / (n + 1))
             first = torch.empty(n).uniform_(-bound, bound, generator=generator)
         else:
-            expect(
-                isinstance(init_log_alpha, int | float),
-                "init_log_alpha",
-                "a number or 'glorot'",
-                init_log_alpha,
-            )
+            number = isinstance(init_log_alpha, int | float) and math.isfinite(init_log_alpha)
+            expect(number, "init_log_alpha", "a finite number or 'glorot'", init_log_alpha)
             first = torch.full((n,), float(init_log_alpha))
         self.log_alpha = nn.Parameter(first)
 
@@ -110,6 +106,8 @@ def plot_gate(
     seed: int = 0,  # of the samples
 ) -> plt.Figure:
     "Draw the distribution of one Hard Concrete gate: samples, and the two point masses."
+    number = isinstance(log_alpha, int | float) and math.isfinite(log_alpha)
+    expect(number, "log_alpha", "a finite number", log_alpha)
     gates = HardConcrete(draws, init_log_alpha=log_alpha, generator=torch.Generator().manual_seed(seed))
     g = gates.sample().detach().numpy()
     zero, one = gates.p_zero()[0].item(), gates.p_one()[0].item()
@@ -240,11 +238,15 @@ class GateSet(_Hardening):
         **options: Any,  # see `HardConcrete`
     ):
         super().__init__()
+        _check_view(view)
         kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
         for kind in kinds:
             check_choice("kinds", kind, KINDS)
         self.sites = [site for site in view.layers if site.kind in kinds and site.alive]
         expect(self.sites, "kinds", "a kind of attention that the model has", f"got {', '.join(kinds)}")
+        twice = [f"{site.kind} {site.layer}" for site in self.sites if _is_gated(site)]
+        fix = "Take the earlier gates off first, with their `detach()`."
+        expect(not twice, "view", "heads without gates", f"got gates on {', '.join(twice)}", fix)
         parts = {f"{s.kind}_{s.layer}": HardConcrete(len(s.alive), **options) for s in self.sites}
         self.gates, self.view, self.fixed = nn.ModuleDict(parts), view, {}
         some = next(view.model.parameters())
@@ -266,6 +268,15 @@ class GateSet(_Hardening):
         self._open.close()
 
 # %% ../../nbs/heads/14_gates.ipynb #e3cc0c46
+def _is_gated(site: AttentionSite) -> bool:
+    "Whether a `GateSet` has gates on the heads of a layer already."
+    functions = [
+        (getattr(hook, "args", None) or (None,))[-1] for hook in site.output._forward_pre_hooks.values()
+    ]
+    sets = [getattr(function, "__self__", None) for function in functions]
+    return any(isinstance(each, GateSet) and each._of(site) is not None for each in sets)
+
+
 def attach_gates(
     view: HeadView,  # the heads of a model
     kinds: Iterable[str] = ("enc",),  # kinds of attention that get gates: "enc", "dec", "cross"
@@ -309,6 +320,7 @@ def frozen(
     except_for: Sequence[str] | None = None,  # beginnings of the names that stay trainable; None for all
 ) -> Iterator[list[nn.Parameter]]:  # the parameters that stay trainable
     "Within the with-block, let gradients reach only the parameters named by `except_for`."
+    expect(not isinstance(except_for, str), "except_for", "a list of beginnings of names", except_for)
     before = {name: parameter.requires_grad for name, parameter in model.named_parameters()}
     for prefix in except_for or ():
         known = any(name.startswith(prefix) for name in before)
@@ -363,6 +375,28 @@ class GateTraining:
         return ax
 
 # %% ../../nbs/heads/14_gates.ipynb #9c3088a3
+@contextlib.contextmanager
+def _undone_on_error(gates: GateSet) -> Iterator[None]:
+    "If the with-block fails, each module gets its mode back, and `gates` what `harden` had decided."
+    modes, fixed = [(module, module.training) for module in gates.view.model.modules()], gates.fixed
+    try:
+        yield
+    except BaseException:
+        gates.fixed = fixed
+        for module, mode in modes:
+            module.training = mode
+        raise
+
+
+def _number_of(loss: Any, step: int) -> float:
+    "The value of a loss; raise unless it is one finite number."
+    single = isinstance(loss, Tensor) and loss.ndim == 0
+    expect(single, "loss", "one number, the mean over the batch, as a tensor of no axes", loss)
+    value, fix = float(loss.detach()), "Look at the batch of this step, or lower the step sizes."
+    expect(math.isfinite(value), "loss", "a finite number", f"got {value} at step {step}", fix)
+    return value
+
+
 def _gate_step(gates: GateSet, loss: Callable, batches: Callable, price: _Price, optimiser: Any, seed: int):
     "The function that does one step of training, for `Run`."
     model = gates.view.model
@@ -372,15 +406,35 @@ def _gate_step(gates: GateSet, loss: Callable, batches: Callable, price: _Price,
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed * 1_000_003 + index)
             task, penalty = loss(model, batches(index)), gates.penalty()
+            value = _number_of(task, index)
             optimiser.zero_grad()
             (task + price(penalty, index)).backward()
         optimiser.step()
-        record = {"loss": float(task.detach()), "open": float(penalty.detach())} | gates.counts()
+        record = {"loss": value, "open": float(penalty.detach())} | gates.counts()
         return state, record if index % 10 == 0 or index + 1 == price.steps else None
 
     return step
 
+# %% ../../nbs/heads/14_gates.ipynb #78331d75
+def _check_training(gates: Any, batches: Any, loss: Any, sizes: dict[str, Any], goal: dict[str, Any]) -> None:
+    "Refuse what cannot be trained with, before anything changes."
+    expect(isinstance(gates, GateSet), "gates", "a GateSet, from `attach_gates`", gates)
+    series = hasattr(batches, "__getitem__") and hasattr(batches, "__len__") and len(batches) > 0
+    expect(callable(batches) or series, "batches", "a function of the step, or at least one batch", batches)
+    expect(callable(loss), "loss", "a function (model, batch) -> mean loss", loss)
+    lam, target = goal["lam"], goal["target_heads"]
+    expect((lam is None) != (target is None), "lam", "either `lam` or `target_heads`", lam)
+    if lam is not None:
+        check_positive("lam", lam, zero_ok=True)
+    else:
+        check_integer("target_heads", target, minimum=0, maximum=len(gates.heads()))
+    check_choice("rule", goal["rule"], HARDEN_RULES[:2] if target is None else HARDEN_RULES)
+    check_integer("seed", sizes["seed"])
+    check_integer("steps", sizes["steps"], minimum=0)
+    check_positive("step_size", sizes["step_size"], zero_ok=True)
+    check_positive("gate_step_size", sizes["gate_step_size"], zero_ok=True)
 
+# %% ../../nbs/heads/14_gates.ipynb #a2ad116b
 def _loop(
     step: Callable, state: dict, steps: int, folder: str | Path | None, settings: dict, every: int
 ) -> pd.DataFrame:
@@ -415,19 +469,17 @@ def train_gates(
     """Train gates, and the model under them, towards few heads.
 
     Either `lam` or `target_heads` decides how few (paper, section 6.1, equation 3; the latter is ours).
+    Raises `InputError` for settings that cannot be used, before anything changes, and for a loss that is not
+    one finite number, before its step changes anything; the modules then get back the modes they had.
     """
-    heads, model = gates.heads(), gates.view.model
-    expect((lam is None) != (target_heads is None), "lam", "either `lam` or `target_heads`", lam)
-    if lam is not None:
-        check_positive("lam", lam, zero_ok=True)
-    else:
-        check_integer("target_heads", target_heads, minimum=0, maximum=len(heads))
+    goal, sizes = {"lam": lam, "target_heads": target_heads}, {"seed": seed, "steps": steps}
+    sizes |= {"step_size": step_size, "gate_step_size": gate_step_size}
+    _check_training(gates, batches, loss, sizes, goal | {"rule": rule})
+    model, settings = gates.view.model, sizes | goal | (config or {})
     draw = batches if callable(batches) else lambda index: batches[index % len(batches)]
-    price = _Price(lam, target_heads, len(heads), steps)
-    gates.soften()
-    settings = {"seed": seed, "steps": steps, "lam": lam, "target_heads": target_heads}
-    settings |= {"step_size": step_size, "gate_step_size": gate_step_size} | (config or {})
-    with frozen(model, trainable) as parameters:
+    price = _Price(lam, target_heads, len(gates.heads()), steps)
+    with _undone_on_error(gates), frozen(model, trainable) as parameters:
+        gates.soften()
         groups = [{"params": list(gates.parameters()), "lr": gate_step_size}]
         groups += [{"params": parameters, "lr": step_size}] if parameters else []
         optimiser = torch.optim.Adam(groups, betas=(0.9, 0.98), eps=1e-9, fused=True)
@@ -469,12 +521,15 @@ def two_head_teacher(
     seed: int = 0,  # of weights and inputs
 ) -> TwoHeadTeacher:  # model, data and the right answer
     "Build a problem for gates whose answer is known."
+    check_integer("heads", heads, minimum=1)
     generator = torch.Generator().manual_seed(seed)
-    model = Attention(8 * heads, heads)
+    with torch.random.fork_rng(devices=[]):  # the first weights are drawn anew below
+        model = Attention(8 * heads, heads)
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=(8 * heads) ** -0.5, generator=generator)
     view = HeadView(model)
     wanted = tuple(HeadId("enc", 0, head) for head in needed)
+    view.by_site(wanted)  # raises if there is no such head
     inputs = [torch.randn(16, 6, 8 * heads, generator=generator) for _ in range(8)]
     with torch.no_grad(), masked(view, set(view.heads()) - set(wanted)):
         batches = [(x, model(x)) for x in inputs]

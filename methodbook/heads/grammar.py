@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ..core.errors import check_integer
+from ..core.errors import check_integer, check_positive
 from ..core.runs import load_state, read_json, save_result, save_state, snapshot, write_json
 from .attention import HeadId, HeadView, TokenMask, masked
 from .gates import GateTraining, attach_gates, train_gates
@@ -96,6 +96,8 @@ def make_sentences(
 ) -> GrammarBatch:  # words, what must be said of them, and arcs
     "Make sentences of the language."
     check_integer("count", count, minimum=1)
+    for part in seed if isinstance(seed, Iterable) else [seed]:
+        check_integer("seed", part, minimum=0)
     random = np.random.default_rng(seed)
     sentences = [_sentence(random) for _ in range(count)]
     tokens = pad_tokens([[*words, 1] for words, _, _ in sentences])
@@ -222,6 +224,10 @@ def train_tagger(
     trainable: tuple[str, ...] | None = None,  # beginnings of names of trained parameters; None for all
 ) -> Tagger:  # the model
     "Train `model` on sentences of the language."
+    check_integer("steps", steps, minimum=0)
+    check_integer("seed", seed, minimum=0)
+    check_integer("batch", batch, minimum=1)
+    check_positive("step_size", step_size, zero_ok=True)
     chosen = [p for name, p in model.named_parameters() if trainable is None or name.startswith(trainable)]
     optimiser, view = torch.optim.Adam(chosen, lr=step_size, betas=(0.9, 0.98), fused=True), HeadView(model)
     removed, warm = tuple(removed), max(1, steps // 10)

@@ -5,6 +5,7 @@
 # %% ../../nbs/heads/12_importance.ipynb #fed74f53
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -19,10 +20,10 @@ from scipy.stats import rankdata
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from ..core.errors import check_choice, check_integer, check_positive, expect
+from ..core.errors import check_choice, check_integer, check_positive, check_shape, expect
 from ..core.runs import progress
 from .alphabeta import alpha_beta_shares, handing_down
-from .attention import AttentionSite, HeadId, HeadView, masked
+from .attention import AttentionSite, HeadId, HeadView, _check_batches, _check_view, masked
 
 # %% auto #0
 __all__ = ['REDUCTIONS', 'RULES', 'LINEAR_RULES', 'taylor', 'ablation', 'propagate_linear', 'Relevance', 'lrp', 'GatedModel',
@@ -59,6 +60,12 @@ def _evaluating(view: HeadView) -> Iterator[None]:
             module.training = mode
 
 
+def _check_measure(view: Any, loader: Any, loss: Any) -> None:
+    "Refuse what cannot be measured, before the model runs."
+    _check_batches(view, loader)
+    expect(callable(loss), "loss", "a function (model, batch) -> one loss an example", loss)
+
+
 def _per_example(loss: Callable, model: nn.Module, batch: Any) -> Tensor:
     "The losses of a batch, one an example."
     losses = loss(model, batch)
@@ -76,6 +83,7 @@ def taylor(
     layer_norm: str | None = None,  # "l2": divide each layer by its length, as Michel et al.; None
 ) -> Tensor:  # `(layers, heads)`, mean over examples; NaN for heads that were removed
     "Measure the first-order effect of removing a head (Michel et al. 2019, equation 2)."
+    _check_measure(view, loader, loss)
     check_choice("reduce", reduce, REDUCTIONS)
     check_choice("layer_norm", layer_norm, ("l2", None))
     total, examples = view.table(0.0), 0
@@ -155,6 +163,7 @@ def ablation(
     inputs: Callable[[Any], Any] | None = None,  # from a batch to what the model is called with, for "mean"
 ) -> Tensor:  # `(layers, heads)` rise of the mean loss; NaN for heads that were removed
     "Measure how much the loss rises without each head."
+    _check_measure(view, loader, loss)
     check_choice("mode", mode, ("zero", "mean"))
     batches, table = list(loader), view.table()
     expect(batches, "loader", "at least one batch", "got none")
@@ -190,6 +199,10 @@ def propagate_linear(
     "Hand relevance through one linear map (paper, appendix A; code of June 2021 for `ab2021`)."
     check_choice("rule", rule, LINEAR_RULES)
     check_positive("eps", eps)
+    sizes = check_shape("weight", weight, ("n", "m"), check_shape("x", x, ("n",)))
+    for name, row in {"relevance": relevance, "bias": bias}.items():
+        if row is not None:
+            check_shape(name, row, ("m",), sizes)
     z = x[:, None] * weight
     if rule != "ab2021":
         total = z.sum(0) if bias is None else z.sum(0) + bias
@@ -357,6 +370,7 @@ def lrp(
 
     Raises `InputError` for a step of the model that the rule "ab2021" does not know.
     """
+    _check_batches(view, loader)
     check_choice("rule", rule, RULES)
     check_choice("normalise", normalise, ("abs", "signed", None))
     total, count = view.table(0.0), view.table(0.0)
@@ -420,6 +434,8 @@ def fisher_importance(
     **options: Any,  # for `fisher`, such as kind="true" and loss="cross_entropy"
 ) -> Tensor:  # `(layers, heads)`; NaN for heads that were removed
     "Measure the Fisher information of a gate on each head."
+    _check_view(view)
+    expect(callable(fisher), "fisher", "a function such as `methodbook.fisher.fisher`", fisher)
     gated = GatedModel(view, output)
     with _evaluating(view):
         found = fisher(gated, data, structure="diag", **options)
@@ -432,13 +448,19 @@ def fisher_importance(
 
 # %% ../../nbs/heads/12_importance.ipynb #1213cccc
 def agreement(
-    tables: Mapping[str, Tensor],  # importance by measure, each `(layers, heads)`
+    tables: Mapping[str, Tensor],  # importance by measure, each `(layers, heads)`; a NaN leaves its head out
     draws: int = 500,  # redrawn samples of heads
     seed: int = 0,  # of these draws
 ) -> pd.DataFrame:  # a row a pair of measures: Spearman's rho and its 95 % interval
     "Compare rankings of heads."
+    named = isinstance(tables, Mapping) and len(tables) > 1
+    expect(named, "tables", "a mapping from names to at least two tables", tables)
+    check_integer("draws", draws, minimum=1)
+    shapes = list(dict.fromkeys(tuple(np.shape(table)) for table in tables.values()))
+    expect(len(shapes) == 1, "tables", "tables of the same shape", f"got {' and '.join(map(str, shapes))}")
     names, values = list(tables), [np.asarray(table, dtype=float).ravel() for table in tables.values()]
     known = np.isfinite(values).all(0)
+    expect(known.sum() > 1, "tables", "two heads or more with a number in every table", f"got {known.sum()}")
     random, rows = np.random.default_rng(seed), []
     for first in range(len(names)):
         for second in range(first + 1, len(names)):
@@ -456,13 +478,18 @@ def _rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
     spread = a.std() * b.std()
     return float(((a - a.mean()) * (b - b.mean())).mean() / spread) if spread > 0 else float("nan")
 
-
+# %% ../../nbs/heads/12_importance.ipynb #abd099c9
 def least_important(
     view: HeadView,  # the heads of a model
     importance: Tensor,  # `(layers, heads)`
     count: int,  # heads wanted
 ) -> list[HeadId]:  # for `masked` or `prune_heads`
     "Return the `count` heads of least importance, the least first; among equals the earlier."
+    _check_view(view)
     heads = view.heads()
     check_integer("count", count, minimum=0, maximum=len(heads))
-    return sorted(heads, key=lambda head: float(importance[view.row(head), head.head]))[:count]
+    check_shape("importance", importance, tuple(view.table().shape))
+    values = {head: float(importance[view.row(head), head.head]) for head in heads}
+    unknown = ", ".join(str(head) for head in heads if math.isnan(values[head]))
+    expect(not unknown, "importance", "a number for every head alive", f"got NaN for {unknown}")
+    return sorted(heads, key=values.__getitem__)[:count]

@@ -20,7 +20,7 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from ..core.errors import MethodbookError, MissingData, expect
+from ..core.errors import MethodbookError, MissingData, check_shape, expect
 from ..core.files import read_file
 from ..core.plot import COLOURS, Explorer, Report
 from .attention import HeadId, HeadView, TokenMask, capture
@@ -122,6 +122,9 @@ def plot_attention(
     ax: plt.Axes | None = None,  # where to draw; None for a new figure
 ) -> plt.Axes:
     "Draw the attention between the words of one sentence."
+    check_shape("weights", weights, (len(words), len(words)))
+    inside = all(0 <= place < len(words) for arc in arcs for place in arc)
+    expect(inside, "arcs", f"places from 0 to {len(words) - 1}", f"got {list(arcs)}")
     ax = plt.subplots(figsize=(5.2, 4.6))[1] if ax is None else ax
     ax.imshow(weights, cmap="Greys", vmin=0, vmax=1)
     for query, key in arcs:
@@ -210,6 +213,7 @@ def plot_importance(
     ax: plt.Axes | None = None,  # where to draw; None for a new figure
 ) -> plt.Axes:
     "Draw each layer's relevances, largest first, over the equal share."
+    check_shape("importance", importance, (len(labels), None))
     ax = plt.subplots(figsize=(6.2, 3.4))[1] if ax is None else ax
     rows = importance.numpy()
     for place, row in enumerate(rows):

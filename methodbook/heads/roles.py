@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,15 @@ from methodbook.core.errors import (
     check_choice,
     check_integer,
     check_positive,
+    check_same_length,
+    check_shape,
+    expect,
 )
 from ..core.files import FILES, read_file
 from ..core.parallel import sum_over_processes
 from ..core.plot import COLOURS
 from ..core.runs import StateError, progress, read_json, write_json
-from .attention import AttentionSite, HeadId, HeadView, TokenMask
+from .attention import AttentionSite, HeadId, HeadView, TokenMask, _check_batches
 
 # %% auto #0
 __all__ = ['RELATIONS', 'DIRECTIONS', 'EmptyEvidence', 'Annotated', 'confidence', 'Positional', 'positional', 'merge_words',
@@ -96,6 +100,12 @@ def _read(view: HeadView, loader: Iterable[Any], mask: TokenMask | None, reading
             view(now["inputs"])
 
 
+def _check_share(name: str, value: Any) -> None:
+    "Refuse what is no share."
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    expect(number and 0 <= value <= 1, name, "a share from 0 to 1", value)
+
+
 def _ratio(total: Tensor, count: Tensor, what: str) -> Tensor:
     "Totals over counts, summed over processes; NaN and a warning where nothing was counted."
     total, count = sum_over_processes(total), sum_over_processes(count)
@@ -127,6 +137,7 @@ def confidence(
     mask: TokenMask | None = None,  # which tokens count
 ) -> Tensor:  # `(layers, heads)`, NaN for heads that were removed
     "Measure how much weight a head puts on its favourite key, on average over queries (section 4)."
+    _check_batches(view, loader)
     reading = _Confidence(view)
     _read(view, loader, mask, [reading])
     return reading.result()
@@ -175,9 +186,11 @@ def positional(
     max_offset: int = 1,  # largest distance that is looked at
 ) -> Positional:  # offset and rate of every head
     "Find heads that look at a fixed relative position (section 5.1)."
+    _check_batches(view, loader)
     check_choice("boundary", boundary, ("skip", "count"))
     check_integer("max_offset", max_offset, minimum=0)
     check_positive("threshold", threshold)
+    _check_share("threshold", threshold)
     reading = _Positional(view, boundary, max_offset)
     _read(view, loader, mask, [reading])
     return reading.result(threshold)
@@ -188,6 +201,10 @@ def merge_words(
     word_ids: Sequence[Sequence[int | None]],  # the word of each piece; None for no word
 ) -> Tensor:  # `(B, heads, W, W)` between words; pieces of no word are left out
     "Turn weights between pieces into weights between words: sum over keys, mean over queries."
+    pieces = check_shape("weights", weights, ("B", None, "T", "T"))["T"]
+    check_same_length(weights=weights, word_ids=word_ids)
+    odd = [len(ids) for ids in word_ids if len(ids) != pieces]
+    expect(not odd, "word_ids", f"{pieces} entries a sentence, one a piece", f"got {odd[:1]}")
     words = 1 + max((word for row in word_ids for word in row if word is not None), default=-1)
     member = torch.zeros(len(word_ids), words, weights.shape[-1], dtype=weights.dtype, device=weights.device)
     for row, ids in enumerate(word_ids):
@@ -212,6 +229,13 @@ def beats_baseline(
     needed = baseline + margin if margin_kind == "absolute" else baseline * (1 + margin)
     return accuracy >= needed - 1e-9  # 0.82 - 0.72 is a little less than 0.1
 
+
+def _check_arcs(found: list[tuple[int, int, int]], sentences: int, words: int) -> None:
+    "Refuse (sentence, head, dependent) outside of a batch."
+    odd = [arc for arc in found if arc[0] >= sentences or min(arc[1:]) < 0 or max(arc[1:]) >= words]
+    where = f"got {odd[0][1:]} in sentence {odd[0][0]}" if odd else ""
+    expect(not odd, "arcs", f"words from 0 to {words - 1} of {sentences} sentences", where)
+
 # %% ../../nbs/heads/13_roles.ipynb #69542371
 class _Syntactic:
     def __init__(self, view: HeadView, relations: Sequence[str]):
@@ -223,11 +247,7 @@ class _Syntactic:
         batch = seen.batch
         if seen.cross or not (isinstance(batch, Annotated) and batch.arcs):
             return
-        pieces = seen.weights
-        if batch.word_ids:
-            best = merge_words(pieces, batch.word_ids).argmax(-1)
-        else:
-            best = seen.best
+        best = merge_words(seen.weights, batch.word_ids).argmax(-1) if batch.word_ids else seen.best
         self.first_row = seen.row if self.first_row is None else self.first_row
         for n, relation in enumerate(self.relations):
             found = [
@@ -235,6 +255,7 @@ class _Syntactic:
             ]
             if not found:
                 continue
+            _check_arcs(found, len(best), best.shape[-1])
             row, head, dependent = torch.tensor(found, device=best.device).T
             for way, (query, key) in enumerate(((head, dependent), (dependent, head))):
                 hit = (best[row, :, query] == key[:, None]).double().sum(0).cpu()
@@ -282,6 +303,13 @@ class Syntactic:
         return pd.DataFrame(rows, columns=names).set_index(["relation", "direction"])
 
 
+def _check_syntactic(relations: Any, margin_kind: Any) -> None:
+    "Refuse what `_Syntactic` cannot use."
+    names = isinstance(relations, Iterable) and not isinstance(relations, str) and tuple(relations)
+    expect(names, "relations", "a list of relations, such as ['nsubj']", relations)
+    check_choice("margin_kind", margin_kind, ("absolute", "relative"))
+
+
 def syntactic(
     view: HeadView,  # the heads of a model
     loader: Iterable[Annotated],  # batches with arcs, see `parsed_batches`
@@ -291,6 +319,8 @@ def syntactic(
     margin_kind: str = "absolute",  # "absolute" (points) or "relative"
 ) -> Syntactic:  # accuracy of every head on every relation and direction
     "Find heads that look along syntactic arcs (section 5.2)."
+    _check_batches(view, loader)
+    _check_syntactic(relations, margin_kind)
     reading = _Syntactic(view, relations)
     _read(view, loader, mask, [reading])
     return reading.result(margin, margin_kind)
@@ -360,7 +390,9 @@ def rare(
     threshold: float = 0.5,  # share of queries from which on a head is one for rare tokens
 ) -> Rare:  # rates of every head
     "Find heads that look at the least frequent token of a sentence (section 5.3); ties all count."
+    _check_batches(view, loader)
     check_integer("top_k", top_k, minimum=0)
+    _check_share("threshold", threshold)
     reading = _Rare(view, counts, top_k, n_rarest)
     _read(view, loader, mask, [reading])
     return reading.result(threshold)
@@ -384,6 +416,18 @@ def _conllu_text(source: str | Path | None, download: bool) -> str:
     return path.read_text(encoding="utf-8")
 
 
+def _sentence_of(tree: Any) -> Parsed:
+    "A sentence as conllu reads it, as one of ours."
+    name = {"obj": "dobj"}
+    tokens = [token for token in tree if isinstance(token["id"], int)]  # no ranges, no empty words
+    arcs = [
+        (name.get(token["deprel"], token["deprel"]), token["head"] - 1, token["id"] - 1)
+        for token in tokens
+        if token["head"]
+    ]
+    return Parsed(tuple(token["form"] for token in tokens), tuple(arcs))
+
+# %% ../../nbs/heads/13_roles.ipynb #a0db19a2
 def read_conllu(
     source: str | Path | None = None,  # a CoNLL-U file, or "ud_english_ewt/test"; None: the package's own
     *,
@@ -391,22 +435,21 @@ def read_conllu(
 ) -> list[Parsed]:
     """Read sentences with trees.
 
-    Raises `MissingData` if there is no such file, `MethodbookError` when conllu is not installed.
+    Raises `MissingData` if there is no such file, `StateError` if it is another or a damaged one,
+    `MethodbookError` when conllu is not installed.
     """
     try:
         import conllu
+        from conllu.exceptions import ParseException
     except ImportError as error:
         text = "reading trees needs conllu, which is not installed: pip install 'methodbook[heads]'"
         raise MethodbookError(text) from error
-    sentences, name = [], {"obj": "dobj"}
-    for tree in conllu.parse(_conllu_text(source, download)):
-        tokens = [token for token in tree if isinstance(token["id"], int)]  # no ranges, no empty words
-        arcs = [
-            (name.get(token["deprel"], token["deprel"]), token["head"] - 1, token["id"] - 1)
-            for token in tokens
-            if token["head"]
-        ]
-        sentences.append(Parsed(tuple(token["form"] for token in tokens), tuple(arcs)))
+    try:
+        sentences = [_sentence_of(tree) for tree in conllu.parse(_conllu_text(source, download))]
+    except (ParseException, KeyError, UnicodeDecodeError) as error:
+        raise StateError(f"{source} is no CoNLL-U file, or damaged: {error!r}. Get it again.") from error
+    if not any(sentence.words for sentence in sentences):
+        raise StateError(f"{source} holds no sentence: give a CoNLL-U file, a word a line.")
     return sentences
 
 # %% ../../nbs/heads/13_roles.ipynb #6e886e67
@@ -621,7 +664,11 @@ def head_roles(
     rare_threshold: float = 0.5,  # of rare tokens
 ) -> HeadRoles:  # one table, several roles a head
     "Read confidence, positions, syntax and rare tokens of all heads in one pass (sections 4 and 5)."
+    _check_batches(view, loader)
     check_choice("boundary", boundary, ("skip", "count"))
+    _check_syntactic(relations, margin_kind)
+    _check_share("threshold", threshold)
+    _check_share("rare_threshold", rare_threshold)
     sure, place, arcs = _Confidence(view), _Positional(view, boundary, 1), _Syntactic(view, relations)
     seldom = _Rare(view, counts, top_k, (1, 2)) if counts else None
     _read(view, loader, mask, [sure, place, arcs, *([seldom] if seldom else [])])

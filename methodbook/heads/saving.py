@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from ..core.errors import MissingData, expect
 from ..core.runs import StateError, read_json, write_atomic, write_json
-from .attention import AttentionSite, HeadView
+from .attention import AttentionSite, HeadView, _check_view
 from .surgery import cut_layers
 
 # %% auto #0
@@ -65,6 +65,7 @@ def save_pruned(
     "Write weights, configuration and head map of the model, atomically file by file."
     from safetensors.torch import save
 
+    _check_view(view)
     folder, model = Path(directory), view.model
     tensors, aliases = _distinct(model.state_dict())
     data = save(tensors, {"format": "pt"})
@@ -119,6 +120,7 @@ def _built(source: Any, folder: Path, wanted: str) -> nn.Module:
     "The intact model, from a transformers class, a function, or a module, without touching the random state."
     if isinstance(source, nn.Module):
         return source
+    expect(callable(source), "model_class", f"something that makes a {wanted}", source)
     with torch.random.fork_rng(devices=[]):
         if hasattr(source, "from_config"):  # one of transformers' Auto classes
             from transformers import AutoConfig

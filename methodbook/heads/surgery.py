@@ -17,7 +17,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from ..core.errors import check_choice, check_integer, expect
+from ..core.errors import check_choice, check_integer, check_shape, expect
 from .adapters import rebuilt_class
 from methodbook.heads.attention import (
     KINDS,
@@ -26,6 +26,8 @@ from methodbook.heads.attention import (
     HeadId,
     HeadView,
     UnsupportedAttention,
+    _check_view,
+    _known_kinds,
     _tensors_of,
     masked,
 )
@@ -265,6 +267,7 @@ def prune_heads(
 
     Raises `UnknownHead`, `AlreadyPruned`, `GQAConstraint`, `UnsupportedAttention`; then nothing is changed.
     """
+    _check_view(view)
     check_choice("gqa", gqa, ("error", "group", "balanced", "expand"))
     plans = []
     for site, numbers in view.by_site(heads, "error" if strict else "skip").items():
@@ -337,6 +340,11 @@ def equivalence(
 
     Raises `InputError` when the outputs differ in number or shape, or are not finite.
     """
+    _check_view(view)
+    one = not isinstance(pruned, nn.Module)
+    expect(one, "pruned", "a HeadView or a list of heads", pruned, "Make one of the model: HeadView(model).")
+    fits = not isinstance(batch, str | bytes | int | float | None)
+    expect(fits, "batch", "what the model is called with: a mapping, a tuple or a tensor", batch)
     if not isinstance(pruned, HeadView):
         heads, pruned = list(pruned), HeadView(copy.deepcopy(view.model))
         prune_heads(pruned, heads, gqa)
@@ -419,9 +427,7 @@ def _chosen(view: HeadView, units: list, number: int, least: int) -> list[HeadId
 # %% ../../nbs/heads/15_surgery.ipynb #c545d9f2
 def iterative_prune(
     view: HeadView,  # the heads of a model; the model is changed
-    score: Callable[
-        [HeadView], Tensor
-    ],  # importance of every head `[layers, heads]`, computed anew at each step
+    score: Callable[[HeadView], Tensor],  # importance of every head `[layers, heads]`, anew at each step
     fraction: float = 0.1,  # share of the original heads to remove in a step
     *,
     min_per_layer: int = 0,  # heads that each layer keeps
@@ -434,16 +440,15 @@ def iterative_prune(
     "Remove the least important heads a few at a time, scoring again after each step; return the steps."
     expect(0 < fraction <= 1, "fraction", "a number above 0 and at most 1", fraction)
     check_integer("min_per_layer", min_per_layer, minimum=0)
-    kinds, steps = set(kinds), []
+    check_integer("heads_left", heads_left, minimum=0)
+    check_choice("gqa", gqa, ("error", "group", "balanced", "expand"))
+    expect(callable(score), "score", "a function from a HeadView to a table", score)
+    expect(metric is None or callable(metric), "metric", "a function from a HeadView to a number", metric)
+    kinds, steps = _known_kinds(kinds), []
     whole = sum(site.n_heads for site in view.layers if site.kind in kinds)
     while (excess := len(view.heads(kinds)) - heads_left) > 0:
         scores = score(view)
-        expect(
-            tuple(scores.shape) == tuple(view.table().shape),
-            "score",
-            f"shape {tuple(view.table().shape)}",
-            scores,
-        )
+        check_shape("score", scores, tuple(view.table().shape))
         number = min(math.ceil(fraction * whole), excess)
         chosen = _chosen(view, _units(view, scores, kinds, gqa), number, min_per_layer)
         if not chosen:

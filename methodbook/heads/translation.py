@@ -35,6 +35,12 @@ __all__ = ['PAD', 'UNKNOWN', 'BEGIN', 'END', 'Attention', 'EncoderLayer', 'Decod
            'bleu_of', 'paired_bootstrap', 'invented_pairs']
 
 # %% ../../nbs/heads/16_translation.ipynb #efd4b4c1
+def _check_sizes(minimum: int, **sizes: Any) -> None:
+    "Refuse sizes below `minimum`, and what is no integer."
+    for name, size in sizes.items():
+        check_integer(name, size, minimum=minimum)
+
+
 class Attention(nn.Module):
     "Multi-head attention with separate projections; the number of heads is read off `q_proj`."
 
@@ -44,6 +50,7 @@ class Attention(nn.Module):
         heads: int,  # number of heads; divides `width`
     ):
         super().__init__()
+        _check_sizes(1, width=width, heads=heads)
         expect(width % heads == 0, "heads", f"a divisor of the width {width}", heads)
         self.num_heads, self.head_dim = heads, width // heads
         self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(width, width) for _ in range(4))
@@ -201,6 +208,8 @@ class Transformer(_Translating):
         generator: torch.Generator | None = None,  # draws the first weights; None for the global one
     ):
         super().__init__()
+        _check_sizes(1, sources=sources, targets=targets, width=width, hidden=hidden, longest=longest)
+        _check_sizes(0, encoder_layers=encoder_layers, decoder_layers=decoder_layers)
         size = (width, heads, hidden, dropout)
         self.source_embedding, self.target_embedding = (nn.Embedding(n, width) for n in (sources, targets))
         self.encoder = nn.ModuleList(EncoderLayer(*size) for _ in range(encoder_layers))
@@ -243,6 +252,9 @@ def train_pieces(
         text = "translation needs sentencepiece, which is not installed: pip install 'methodbook[heads]'"
         raise MethodbookError(text) from error
     check_integer("size", size, minimum=10)
+    sentences = sentences if isinstance(sentences, str) else list(sentences)
+    text = not isinstance(sentences, str) and any(sentence.strip() for sentence in sentences)
+    expect(text, "sentences", "a list with at least one sentence", sentences)
     model = io.BytesIO()
     ids = {"pad_id": PAD, "unk_id": UNKNOWN, "bos_id": BEGIN, "eos_id": END}
     sentencepiece.SentencePieceTrainer.train(
@@ -263,6 +275,7 @@ def pad_tokens(
     rows: Sequence[Sequence[int]],  # token ids of each sentence
 ) -> Tensor:  # `(B, longest)`, filled with 0 on the right
     "Lay `rows` of different lengths into one tensor."
+    expect(len(rows) > 0, "rows", "at least one row", "got none")
     longest = max(map(len, rows))
     return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
 
@@ -475,6 +488,7 @@ def translate(
     "Translate `sentences` by beam search; the model's mode is restored."
     check_integer("beam", beam, minimum=1)
     check_positive("alpha", alpha, zero_ok=True)
+    check_integer("batch", batch, minimum=1)
     rows = corpus.source_pieces.encode(list(sentences), add_eos=True)
     order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
     training, found = model.training, [""] * len(rows)
@@ -497,6 +511,7 @@ def score_translations(
 ) -> dict[str, float]:  # "bleu" and "chrf", in percent
     "Score `outputs` by sacreBLEU: corpus BLEU and chrF."
     check_same_length(outputs=outputs, references=references)
+    expect(len(outputs) > 0, "outputs", "at least one translation", "got none")
     try:
         import sacrebleu
     except ImportError as error:
@@ -517,6 +532,7 @@ def sentence_statistics(
     from sacrebleu.metrics import BLEU
 
     check_same_length(outputs=outputs, references=references)
+    expect(len(outputs) > 0, "outputs", "at least one translation", "got none")
     rows = []
     for output, reference in zip(outputs, references, strict=True):
         found = BLEU(effective_order=True).sentence_score(output, [reference])
@@ -545,6 +561,9 @@ def paired_bootstrap(
 ) -> tuple[float, float, float]:  # mean difference `first - second` in BLEU, and the ends of its interval
     "Compare two systems by BLEU over drawn sentences and drawn seeds."
     expect(first.shape == second.shape and first.ndim == 3, "second", f"shape {first.shape}", second)
+    expect(first.size, "first", "at least one seed and one sentence", first)
+    check_integer("draws", draws, minimum=1)
+    expect(0 < level < 1, "level", "a share between 0 and 1", level)
     random, differences = np.random.default_rng(seed), np.empty(draws)
     seeds, sentences = first.shape[:2]
     for draw in range(draws):

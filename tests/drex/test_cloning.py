@@ -80,3 +80,17 @@ def test_pixels_patience_and_state():
     report = BehaviorCloning(flat, (64,), updates=5000, patience=3, lr=1e-2).fit(noise)
     assert report.stopped  # nothing to learn: the held-out loss gets worse
     assert report.updates < 5000
+
+
+@pytest.mark.parametrize("options", [{"seed": 0.5}, {"seed": -1}, {"env": "PointRun"}])
+def test_bad_input_is_named(options):
+    space = type("Discrete", (), {"n": 2})
+    world = type("World", (), {"observation_space": type("Box", (), {"shape": (2,)}), "action_space": space})
+    with pytest.raises(InputError, match=f"`{next(iter(options))}`"):
+        BehaviorCloning(**({"env": world} | options))
+    clone = BehaviorCloning(world)
+    with pytest.raises(InputError, match="`source`"):
+        clone.fit(3)
+    for obs in (np.zeros((4, 3)), np.zeros(2), [["a", "b"]]):
+        with pytest.raises(InputError, match=r"`obs`: expected numbers of shape \(n, 2\)"):
+            clone.act(obs)

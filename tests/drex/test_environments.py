@@ -22,6 +22,8 @@ from methodbook.drex.environments import (
     make_batch,
     need,
     policy_return,
+    policy_values,
+    state_visits,
     value_iteration,
 )
 
@@ -67,6 +69,13 @@ def test_fork_returns_nine_times_the_probability():
         policy_return(transitions, reward, np.full((3, 2), 0.4), 0.9, start)
     with pytest.raises(InputError, match="discount"):
         policy_return(transitions, reward, policies, 1.0, start)
+    with pytest.raises(InputError, match="`start`: expected one probability for each of 3 states"):
+        state_visits(transitions, policies, 0.9, start[:2])
+    for bad in (0.9 * transitions, transitions * np.nan):
+        with pytest.raises(InputError, match="sum to 1"):
+            state_visits(bad, policies, 0.9, start)
+    with pytest.raises(InputError, match="`policy`: expected 3 states, 2 actions"):
+        state_visits(transitions, [0, 1], 0.9, start)
 
 
 # %% ../../nbs/drex/48_environments.ipynb #6da5b77a
@@ -84,6 +93,10 @@ def test_value_iteration_is_a_fixed_point_of_policy_iteration():
         assert (policy_return(transitions, reward, other, 0.9, start) <= best + 1e-9).all()
     with pytest.raises(InputError, match=r"\(\.\.\., S, A, S\)"):
         value_iteration(transitions, reward[:, :4], 0.9)
+    with pytest.raises(InputError, match="reward"):
+        value_iteration(transitions, np.where(reward > 0, reward, np.nan), 0.9)
+    with pytest.raises(InputError, match="`policy`: expected 5 states, 3 actions"):
+        policy_values(transitions[0], reward[0], [0, 1], 0.9)
 
 
 # %% ../../nbs/drex/48_environments.ipynb #ab7c8231
@@ -105,8 +118,9 @@ def test_noise_replaces_actions_and_score_is_normalised():
     states, actions = grid.rollouts(grid.plan(), 50, np.repeat([0.0, 0.5, 1.0], 400), rng)
     wrong = (actions != grid.plan()[states[:, :-1]]).reshape(3, -1).mean(-1)
     assert_allclose(wrong, [0, 0.375, 0.75], atol=0.015)  # e (1 - 1/A); 20000 draws: 4 s.e. = 0.014
-    with pytest.raises(InputError, match="colours"):
-        ColorGrid(colours=1)
+    for name, value in (("colours", 1), ("slip", 1.5), ("gamma", 1), ("seed", 0.5), ("seed", -1)):
+        with pytest.raises(InputError, match=f"`{name}`"):
+            ColorGrid(**{name: value})
 
 
 # %% ../../nbs/drex/48_environments.ipynb #773d1781
@@ -125,6 +139,16 @@ def test_chain_closed_form_and_exact_solver():
     falls = [chain_return(4, 50, e) for e in np.linspace(0, 1, 21)]
     assert falls[0] == 50
     assert (np.diff(falls) < 0).all()
+    with pytest.raises(InputError, match="noise"):
+        chain_return(4, 50, 1.5)
+
+
+@pytest.mark.parametrize("options", [{"actions": 1}, {"steps": 0}])
+def test_chain_refuses_what_is_no_chain(options):
+    with pytest.raises(InputError, match=r"`actions`|`steps`"):
+        Chain(**options)
+    with pytest.raises(InputError, match="reset"):
+        Chain().step(0)
 
 
 # %% ../../nbs/drex/48_environments.ipynb #45182811
@@ -169,3 +193,20 @@ def test_batches_wait_at_the_end():
     obs = batch.reset_where(np.array([False, True]))
     assert_allclose(obs[:, 0], [2 / 3, 0], rtol=1e-6)
     assert isinstance(make_batch(PointRun, 3), PointRunBatch)
+    for make, count, text in (
+        (PointRun, 0, "count"),
+        (Chain, 0, "count"),
+        ("PointRun", 1, "make"),
+        (PointRun(), 1, "make"),
+    ):
+        with pytest.raises(InputError, match=f"`{text}`"):
+            make_batch(make, count)
+
+
+@pytest.mark.parametrize("action", [[np.nan, 0], [0.5], [0, 0, 0], 0.5])
+def test_point_run_refuses_what_is_no_action(action):
+    env, other = PointRun(), PointRun()
+    env.reset(seed=0), other.reset(seed=0)
+    with pytest.raises(InputError, match="actions"):
+        env.step(action)
+    assert (env.step([0.5, 0])[0] == other.step([0.5, 0])[0]).all()  # nothing had moved

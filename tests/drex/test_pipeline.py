@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import pearsonr, spearmanr
 
 from methodbook.core.errors import InputError
-from methodbook.core.runs import ConfigMismatch, same_state
+from methodbook.core.runs import ConfigMismatch, StateError, same_state, save_state, write_json
 from methodbook.drex.environments import Chain, PointRun, point_run_demonstrator
 from methodbook.drex.pipeline import (
     BCWorseThanRandom,
@@ -109,6 +109,14 @@ def test_a_learned_reward_survives_its_file(tmp_path):
         back, numbers = load_reward(tmp_path / "reward.safetensors")
         assert (back.returns(items) == model.returns(items)).all()  # bitwise
         assert numbers == {"held": 0.5}
+    for other in ({"x": 1}, [1]):
+        save_state(tmp_path / "other.safetensors", other)
+        with pytest.raises(StateError, match="holds no learned reward"):
+            load_reward(tmp_path / "other.safetensors")
+    for other in ({}, [1], {"method": "drex"}):
+        write_json(tmp_path / "other.json", other)
+        with pytest.raises(StateError, match="holds no report"):
+            DrexReport.from_json(tmp_path / "other.json")
 
 
 # %% ../../nbs/drex/46_pipeline.ipynb #0409f8ef
@@ -153,6 +161,9 @@ def test_selection_errors_and_correlations():
         drex(demos, make, snipet=5)
     with pytest.raises(InputError, match="rl"):
         drex(demos, make, rl="sac")
+    for other in (PointRun(), "PointRun"):
+        with pytest.raises(InputError, match="`make`"):
+            drex(demos, other)
     rng = np.random.default_rng(0)
     items = [Trajectory(rng.normal(size=(5, 1)), np.zeros(4), rng.normal(size=4)) for _ in range(12)]
     model = RewardEnsemble([RewardNet((1,), (4,))])
@@ -194,3 +205,6 @@ def test_trex_uses_ranks_and_restarts_are_counted():
     assert found.report.better_than_best is None
     with pytest.raises(InputError, match="ranks"):
         trex(items, PointRun, ranks=[1, 2])
+    for bad, ranks in (([], None), ([1], None), (3, None), (items, 3), (items, [np.nan] * 12)):
+        with pytest.raises(InputError, match=r"trajectories|demonstration|ranks"):
+            trex(bad, PointRun, ranks=ranks)

@@ -11,7 +11,7 @@ import torch
 from numpy.testing import assert_allclose
 
 from methodbook.core.errors import InputError
-from methodbook.core.runs import same_state
+from methodbook.core.runs import StateError, same_state, save_state
 from methodbook.drex.environments import Chain, FixedHorizon, PointRun, point_run_demonstrator
 from methodbook.drex.policy import (
     LearnedReward,
@@ -86,6 +86,21 @@ def test_policy_survives_its_file_and_the_global_seeds(tmp_path):
         assert (one.returns == two.returns).all()
         assert evaluate(policy, make, 4, deterministic=True).deterministic
     assert torch.rand(1) == wanted
+    for other in ({"x": 1}, [1], {"net": {}, "widths": [1]}):
+        save_state(tmp_path / "other.safetensors", other)
+        with pytest.raises(StateError, match="holds no policy"):
+            Policy.load(tmp_path / "other.safetensors")
+
+
+@pytest.mark.parametrize("options", [{"gamma": 1.5}, {"clip": -1}, {"gae_lambda": -0.1}, {"warm_steps": -1}])
+def test_bad_settings_and_policies_are_named(options):
+    with pytest.raises(InputError, match=f"`{next(iter(options))}`"):
+        PPOSettings(**options)
+    with pytest.raises(InputError, match="`policy`"):
+        evaluate(3, PointRun)
+    for call in (train_policy, lambda make, model: evaluate(len, make), lambda make, model: vec_env(make, 2)):
+        with pytest.raises(InputError, match="`make`"):
+            call("PointRun", None)
 
 
 # %% ../../nbs/drex/45_policy.ipynb #9c9b2a07

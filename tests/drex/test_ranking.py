@@ -83,6 +83,15 @@ def test_noise_free_play_is_the_policy_and_workers_change_nothing():
     for bad in ([1.5], [-0.1], []):
         with pytest.raises(ValueError, match=r"\[0, 1\]"):
             rollouts(PointRun, act, bad, 0)
+    for other, text in (
+        ({"n_envs": 0}, "n_envs"),
+        ({"make": "PointRun"}, "make"),
+        ({"levels": 0.5}, "levels"),
+    ):
+        with pytest.raises(InputError, match=text):
+            rollouts(**({"make": PointRun, "act": act, "levels": [0.0], "seed": 0} | other))
+    with pytest.raises(InputError, match=r"shape \(1, 2\), got shape \(1, 3\)"):
+        rollouts(PointRun, lambda obs: np.zeros((1, 3)), [0.0], 0)
 
 
 # %% ../../nbs/drex/43_ranking.ipynb #899bf1c0
@@ -96,8 +105,13 @@ def test_degradation_table_and_correlation():
     assert_allclose(table["sd"], [2**0.5, 0])
     assert_allclose(noise_correlation(batches), spearmanr([0, 0, 1, 1], [3, 5, 0, 0]).statistic)
     assert noise_correlation(batches[1:]) == 0
-    with pytest.raises(InputError, match="levels"):
-        NoiseInjection(levels=(0.0, 1.2))
+    for levels in ((0.0, 1.2), 0.5, ("a",), (), (float("nan"),)):
+        with pytest.raises(InputError, match=r"`levels`: expected one or more numbers in \[0, 1\]"):
+            NoiseInjection(levels=levels)
+    for bad in ([], 3, [episode(1.0)], [NoisyBatch(0.0, ())]):
+        for read in (degradation, noise_correlation):
+            with pytest.raises(InputError, match="batches"):
+                read(bad)
 
 
 # %% ../../nbs/drex/43_ranking.ipynb #85610d67
@@ -108,6 +122,16 @@ def test_margin_is_not_a_matter_of_rounding():
     with pytest.raises(NoAdmissiblePairs, match=r"0\.95"):
         admissible_pairs(-np.linspace(0, 0.95, 20), 0.96)
     assert admissible_pairs([1, 1, 2], 0).tolist() == [[2, 0], [2, 1]]  # equal ranks say nothing
+    with pytest.raises(NoAdmissiblePairs, match="give other ranks"):
+        admissible_pairs([1, 1], 0)
+    for ranks, margin, text in (
+        ([0, np.nan], 0, "ranks"),
+        ([], 0, "ranks"),
+        (3, 0, "ranks"),
+        ([0, 1], -1, "margin"),
+    ):
+        with pytest.raises(InputError, match=text):
+            admissible_pairs(ranks, margin)
 
 
 # %% ../../nbs/drex/43_ranking.ipynb #db4964fb
@@ -168,3 +192,19 @@ def test_labels_and_accuracy():
     noisy = from_noise([NoisyBatch(0.0, episodes[:2]), NoisyBatch(0.5, episodes[2:])], snippet=2)
     assert noisy.ranks == (0, -0.5)
     assert label_accuracy(noisy) == 0.5
+    two = [episodes[:1], episodes[1:]]
+    for groups, ranks in (
+        ([], []),
+        ([[], episodes], [0, 1]),
+        ([[1], [2]], [0, 1]),
+        (3, [0]),
+        (two, [0, np.nan]),
+        (two, [1]),
+    ):
+        with pytest.raises(InputError, match=r"groups|ranks"):
+            RankedTrajectories(groups, ranks, snippet=2)
+    with pytest.raises(InputError, match="margin"):
+        RankedTrajectories(two, [0, 1], snippet=2, margin=-1)
+    for make in (from_noise, from_returns, lambda items: from_ranks(items, [])):
+        with pytest.raises(InputError, match="one or more"):
+            make([])

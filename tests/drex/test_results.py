@@ -126,3 +126,6 @@ def test_command_runs_on_a_file(tmp_path, capsys):
     with pytest.raises(UsageError, match="--env"):
         _environment("NoSuchThing-v0", None)
     assert _environment("CartPole-v1", 20)().horizon == 20
+    for name in ("CartPole-v1", "PointRun"):
+        with pytest.raises(UsageError, match="--horizon: expected at least 1 step, got 0"):
+            _environment(name, 0)

@@ -38,6 +38,11 @@ def test_loss_has_the_values_worked_out_by_hand():
     assert torch.isfinite(bradley_terry(yes * 0, yes * 1e9, yes)).all()
     with pytest.raises(InputError, match="label_noise"):
         bradley_terry(two, one, yes, 1.0)
+    for label, text in ((2 * yes, "nothing but 0 and 1"), (yes * math.nan, "0 and 1"), (1, "a tensor")):
+        with pytest.raises(InputError, match=f"`label`: expected .*{text}"):
+            bradley_terry(two, one, label)
+    with pytest.raises(InputError, match=r"one shape, got \(2,\), \(3,\), \(1,\)"):
+        bradley_terry(torch.zeros(2), torch.zeros(3), yes)
 
 
 # %% ../../nbs/drex/44_reward.ipynb #4963c07a
@@ -75,6 +80,11 @@ def test_members_are_batched_and_standardised():
     assert (model.reward(states) > 0).all()
     with pytest.raises(InputError, match="squash"):
         RewardEnsemble(nets, squash="sigmoyd")
+    for bad in (states[:, :3], states[0], states.astype(str), np.where(states > 0, states, np.nan)):
+        with pytest.raises(InputError, match="`states`"):
+            model.reward(bad)
+    with pytest.raises(InputError, match="trajectories"):
+        model.returns([])
 
 
 # %% ../../nbs/drex/44_reward.ipynb #9c8d4899
@@ -110,8 +120,9 @@ def test_a_constant_added_changes_nothing_and_swapped_labels_turn_the_reward():
     assert turned.returns(good).max() < turned.returns(bad).min()
     # shuffled labels cannot be learned: 80 held-out pairs have a standard error of 0.056
     assert abs(learn_reward(ranked, **options, shuffle_labels=True)[1].held_accuracy - 0.5) < 0.2
-    with pytest.raises(InputError, match="n_nets"):
-        learn_reward(ranked, n_nets=0)
+    for name, value in (("n_nets", 0), ("seed", -1), ("label_noise", 1.0), ("ranked", [1, 2])):
+        with pytest.raises(InputError, match=f"`{name}`"):
+            learn_reward(**({"ranked": ranked} | {name: value}))
 
 
 # %% ../../nbs/drex/44_reward.ipynb #9d94ff58

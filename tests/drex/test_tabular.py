@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
+from methodbook.core.errors import InputError
 from methodbook.drex.ranking import NoisyBatch, from_noise
 from methodbook.drex.tabular import fit_linear_reward, grid_drex, grid_table, majority_clone
 from methodbook.drex.trajectories import Trajectory
@@ -16,6 +18,16 @@ def test_clone_and_linear_reward():
     states, actions = np.array([[0, 0, 0, 1]]), np.array([[2, 2, 1, 0]])
     clone = majority_clone(states, actions, 3, 3)
     assert clone.tolist() == [[0, 0, 1], [1, 0, 0], [1 / 3] * 3]
+    for bad in (
+        (states - 1, actions, 3, 3),
+        (states, actions[:, :2], 3, 3),
+        (states, actions, 1, 3),
+        (states, "a", 3, 3),
+    ):
+        with pytest.raises(InputError, match=r"states|actions"):
+            majority_clone(*bad)
+    with pytest.raises(InputError, match="labels of an integer dtype"):
+        majority_clone(states, actions + 0.5, 3, 3)
     one = Trajectory(np.array([[0.0, 0], [1, 0]]), np.zeros(1))
     two = Trajectory(np.array([[0.0, 0], [0, 1]]), np.zeros(1))
     from_two = from_noise([NoisyBatch(0.0, (one,)), NoisyBatch(1.0, (two,))], snippet=1)

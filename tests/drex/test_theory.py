@@ -47,6 +47,8 @@ def test_one_decision_is_worth_nine_times_its_reward():
         choice_problem([[1.0], [0.0]], [1.0, 2.0])
     with pytest.raises(InputError, match="features"):
         replace(problem, features=np.ones((4, 1)))
+    with pytest.raises(InputError, match="gamma"):
+        replace(problem, gamma=1)
 
 
 # %% ../../nbs/drex/47_theory.ipynb #4b249f12
@@ -245,3 +247,6 @@ def test_share_left_by_a_ranking():
     assert_allclose(order_volume(2, 2, seed=9), 0.5, atol=0.01)
     with pytest.raises(InputError, match="items"):
         order_volume(1, 2)
+    for volume in (sampled_volume, order_volume):
+        with pytest.raises(InputError, match="draws"):
+            volume(2, 2, draws=0)

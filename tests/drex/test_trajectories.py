@@ -113,6 +113,35 @@ def test_other_layouts(tmp_path):
         Demonstrations([one[0], mixed[0]])
 
 
+@pytest.mark.parametrize("obs", [["a", "b"], [[1, 2], [3]], 3.0, None, [1j, 2j]])
+def test_what_is_no_array_of_numbers_is_refused(obs):
+    for make in (Trajectory, Trajectory.from_legacy, lambda *pair: Demonstrations.read([pair])):
+        with pytest.raises(InputError, match="`obs`: expected an array of numbers"):
+            make(obs, [0, 1])
+
+
+@pytest.mark.parametrize("source", [3, None, [[1, 2]], Trajectory([0, 1], [0]), ["x"], [3]])
+def test_what_is_no_demonstration_is_refused(source):
+    with pytest.raises(InputError, match="expected"):
+        Demonstrations.read(source)
+
+
+def test_files_and_episodes_that_are_none(tmp_path):
+    np.savez(tmp_path / "half.npz", format=np.array(1), steps=np.array([2]))
+    with pytest.raises(StateError, match="incomplete"):
+        read_npz(tmp_path / "half.npz")
+    np.save(tmp_path / "one.npy", np.zeros(3))
+    with pytest.raises(StateError, match="no npz"):
+        read_npz(tmp_path / "one.npy")
+    with pytest.raises(EmptyDemosError):
+        write_npz(tmp_path / "none.npz", [])
+    assert not (tmp_path / "none.npz").exists()
+    with pytest.raises(InputError, match="without observations, actions"):
+        from_minari("x")
+    with pytest.raises(InputError, match="a list of trajectories"):
+        Demonstrations(3)
+
+
 # %% ../../nbs/drex/41_trajectories.ipynb #93f793b5
 def test_authors_sets_pass_the_gate_of_all_files(tmp_path, monkeypatch):
     if "drex_mujoco_demos/hopper" in list_files().query("here").index:

@@ -88,6 +88,8 @@ def test_headless_explorer_moves():
     assert "GridScene" in explore._repr_mimebundle_()["text/plain"]
     with pytest.raises(InputError, match="`settings`: expected one of 'noise', 'levels'"):
         explore.update(gamma=1)
+    with pytest.raises(InputError, match="`settings`: expected one of 'noise', 'levels'"):
+        explorer(headless=True, colour=1)
 
 
 def test_sliders_and_menus_move_the_same_scene():

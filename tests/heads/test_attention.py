@@ -70,6 +70,25 @@ def test_weights_can_be_replaced(family):
     assert float((plain - flat).abs().max()) > 1e-3  # attending to all alike is another model
 
 
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        (lambda view: HeadView(view.model, lambda module: 3), "`adapter`: .*AttentionSite or None, got 3"),
+        (lambda view: view.heads(["encoder"]), "`kinds`: expected one of 'enc', 'dec', 'cross'"),
+        (lambda view: view.by_site(3), "`heads`: expected a list of HeadId.*got 3"),
+        (lambda view: view.on_context(3).__enter__(), "`function`: expected a function of a layer"),
+        (lambda view: view.on_weights(3).__enter__(), "`function`: expected a function of a layer"),
+        (lambda view: masked(view.model, []).__enter__(), r"`view`: expected a HeadView.*HeadView\(model\)"),
+        (lambda view: capture(view, dtype="float32").__enter__(), "`dtype`: .*torch.float32, got 'float32'"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(wrong, text):
+    view = HeadView(tiny_model("bert"))
+    with pytest.raises(InputError, match=text):
+        wrong(view)
+    assert not any(site.output._forward_pre_hooks for site in view.layers)
+
+
 # %% ../../nbs/heads/11_attention.ipynb #dc956a83
 def test_one_layer_at_a_time():
     alive, counts = set(), []

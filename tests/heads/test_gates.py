@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from methodbook.core.errors import InputError
-from methodbook.heads.attention import HeadId, HeadView, KINDS, masked
+from methodbook.heads.attention import HeadId, HeadView, KINDS, UnknownHead, masked
 from methodbook.heads.gates import (
     HardConcrete,
     NotConverged,
@@ -83,6 +83,8 @@ def test_refused_parameters():
         HardConcrete(3, zeta=1.0)
     with pytest.raises(InputError, match="or 'glorot', got 'zero'"):
         HardConcrete(3, init_log_alpha="zero")
+    with pytest.raises(InputError, match="`init_log_alpha`: expected a finite number or 'glorot', got nan"):
+        HardConcrete(3, init_log_alpha=math.nan)
     spread = HardConcrete(8, init_log_alpha="glorot", generator=torch.Generator().manual_seed(0)).log_alpha
     assert 0.3 < float(spread.abs().max()) <= math.sqrt(6 / 9)
 
@@ -93,6 +95,8 @@ def test_plot_gate():
     spikes = [patch.get_height() for patch in figure.axes[0].patches[-2:]]
     np.testing.assert_allclose(spikes, 0.311888, atol=1e-5)
     plt.close(figure)
+    with pytest.raises(InputError, match="`log_alpha`: expected a finite number, got nan"):
+        plot_gate(math.nan)
 
 
 # %% ../../nbs/heads/14_gates.ipynb #836c3f20
@@ -178,6 +182,21 @@ def test_no_such_kind():
         attach_gates(HeadView(layer), "cross")
 
 
+def test_gates_are_attached_once():
+    model, view, _ = _small()
+    gates, others = attach_gates(view), attach_gates(view, "cross")
+    for again in (view, HeadView(model)):
+        with pytest.raises(
+            InputError, match="`view`: expected heads without gates, got gates on enc 0, enc 1"
+        ):
+            attach_gates(again)
+    gates.detach()
+    attach_gates(view).detach()
+    others.detach()
+    with pytest.raises(InputError, match="`view`: expected a HeadView"):
+        attach_gates(model)
+
+
 # %% ../../nbs/heads/14_gates.ipynb #45f06ada
 def test_finds_the_two_heads_that_matter():
     problem = two_head_teacher()
@@ -214,6 +233,49 @@ def test_refuses_two_goals():
     with pytest.raises(InputError, match="`except_for`: expected beginnings of names such as 'q_proj"):
         train_gates(gates, problem.batches, problem.loss, steps=1, lam=0.1, trainable=("decoder",))
     gates.detach()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"batches": []}, "`batches`: expected .*at least one batch, got list of length 0"),
+        (
+            {"loss": lambda model, batch: model(batch[0]).mean((0, 1))},
+            r"`loss`: .*got float32 tensor of shape",
+        ),
+        ({"loss": lambda model, batch: model(batch[0]).sum() * math.nan}, "`loss`: .*got nan at step 0"),
+        ({"loss": "mse"}, "`loss`: expected a function"),
+        ({"rule": "half"}, "`rule`: expected one of 'majority', 'eval_nonzero', got 'half'"),
+        ({"rule": "topk"}, "`rule`: expected one of 'majority', 'eval_nonzero', got 'topk'"),
+        ({"steps": -1}, "`steps`: expected an integer of at least 0, got -1"),
+        ({"seed": 0.5}, "`seed`: expected an integer, got 0.5"),
+        ({"step_size": -1}, "`step_size`: expected a finite number of at least 0, got -1"),
+        ({"gate_step_size": math.nan}, "`gate_step_size`: expected a finite number"),
+        ({"trainable": "q_proj"}, "`except_for`: expected a list of beginnings of names, got 'q_proj'"),
+    ],
+)
+@pytest.mark.parametrize("training", [False, True])
+def test_refused_before_anything_changes(wrong, text, training):
+    problem = two_head_teacher()
+    problem.model.train(training)
+    gates = attach_gates(problem.view)
+    before = [each.clone() for each in (*problem.model.parameters(), *gates.parameters())]
+    given = {"batches": problem.batches, "loss": problem.loss, "steps": 2, "lam": 0.1} | wrong
+    with pytest.raises(InputError, match=text):
+        train_gates(gates, **given)
+    after = (*problem.model.parameters(), *gates.parameters())
+    assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+    assert all(parameter.requires_grad for parameter in problem.model.parameters())
+    assert problem.model.training == training
+    gates.detach()
+
+
+def test_teacher_of_heads_that_are_not_there():
+    state = torch.get_rng_state()
+    with pytest.raises(UnknownHead, match="no head 9 in enc 0: it had heads 0 to 3"):
+        two_head_teacher(4, (2, 9))
+    two_head_teacher(4, (2, 3))
+    assert torch.equal(torch.get_rng_state(), state)
 
 
 # %% ../../nbs/heads/14_gates.ipynb #e13ad8f9

@@ -78,3 +78,14 @@ def test_unit_is_resumed_by_stage(tmp_path):
 def test_refuses_no_sentences():
     with pytest.raises(InputError, match="`count`: expected an integer of at least 1"):
         make_sentences(0)
+    for seed in (0.5, (0, 0.5)):
+        with pytest.raises(InputError, match=r"`seed`: expected an integer of at least 0, got 0\.5"):
+            make_sentences(2, seed)
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("steps", -1), ("batch", 0), ("seed", 0.5), ("step_size", -1)])
+def test_refuses_wrong_training(name, wrong):
+    model = Tagger(16, 4, 1, 16)
+    with pytest.raises(InputError, match=f"`{name}`: expected .* of at least [01], got {wrong}"):
+        train_tagger(model, **({"steps": 2} | {name: wrong}))
+    assert model.training

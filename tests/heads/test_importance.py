@@ -109,6 +109,18 @@ def test_output_slices_are_not_heads():
     assert (right - wrong).abs().max().item() > 1e-3
 
 
+@pytest.mark.parametrize("measure", [taylor, ablation])
+def test_what_cannot_be_measured(measure):
+    view = HeadView(Attention(4, 2))
+    with pytest.raises(InputError, match=r"`loss`: expected a function \(model, batch\).*got 'mse'"):
+        measure(view, [], "mse")
+    with pytest.raises(InputError, match="`view`: expected a HeadView, got object of type Attention"):
+        measure(view.model, [], len)
+    for batch in ({"input_ids": torch.ones(1, 2)}, torch.ones(1, 2)):
+        with pytest.raises(InputError, match=r"`loader`: expected batches.*Put one batch into a list"):
+            measure(view, batch, len)
+
+
 # %% ../../nbs/heads/12_importance.ipynb #594a1a60
 def _handed_down(relevance, rule):
     x = torch.tensor([1.0, 2.0], dtype=torch.float64)
@@ -139,6 +151,12 @@ def test_alpha_beta_conserves_absolute_values():
     for rule in ("eps", "ding"):
         found = propagate_linear(x, weight, relevance, rule)
         assert abs(float((found.sum() - relevance.sum()) / relevance.sum())) < 1e-5
+    with pytest.raises(InputError, match=r"`weight`: expected shape \(n, m\) with n = 6, got shape \(7, 4\)"):
+        propagate_linear(x[1:], weight, relevance)
+    with pytest.raises(InputError, match=r"`relevance`: expected shape \(m,\) with m = 4, got shape \(3,\)"):
+        propagate_linear(x, weight, relevance[1:])
+    with pytest.raises(InputError, match=r"`bias`: expected shape \(m,\)"):
+        propagate_linear(x, weight, relevance, bias=torch.ones(1))
 
 
 # %% ../../nbs/heads/12_importance.ipynb #0a752482
@@ -256,6 +274,8 @@ def test_fisher_of_gates():
         expected += (context * gradient).sum((0, 1, 3)).detach().square() / 8
     torch.testing.assert_close(found[0], expected, rtol=1e-8, atol=0)
     assert all(parameter.grad is None for parameter in model.parameters())
+    with pytest.raises(InputError, match=r"`fisher`: expected a function.*got 'diag'"):
+        fisher_importance(view, (x, y), "diag")
 
 
 # %% ../../nbs/heads/12_importance.ipynb #54407828
@@ -269,6 +289,13 @@ def test_agreement():
     low, rho, high = table.loc["a – d", ["low", "rho", "high"]]
     assert low <= rho <= high
     assert high - low > 0.3
+    other = {"a": one, "b": one[:2]}
+    with pytest.raises(InputError, match=r"the same shape, got \(3, 8\) and \(2, 8\)"):
+        agreement(other)
+    with pytest.raises(InputError, match="at least two tables, got dict of length 1"):
+        agreement({"a": one})
+    with pytest.raises(InputError, match="two heads or more with a number in every table, got 0"):
+        agreement({"a": one, "b": one * torch.nan})
 
 
 def test_least_important():
@@ -276,3 +303,8 @@ def test_least_important():
     view = HeadView(model)
     table = torch.arange(8.0).reshape(2, 4).flip(0)
     assert least_important(view, table, 2) == [HeadId("enc", 1, 0), HeadId("enc", 1, 1)]
+    with pytest.raises(InputError, match=r"`importance`: expected shape \(2, 4\), got shape \(3, 8\)"):
+        least_important(view, torch.ones(3, 8), 2)
+    table[1, 2] = torch.nan
+    with pytest.raises(InputError, match=r"every head alive, got NaN for enc 1\.2"):
+        least_important(view, table, 2)

@@ -16,6 +16,7 @@ from methodbook.heads.reporting import (
     explorer,
     load_encoder,
     plot_attention,
+    plot_importance,
     prototype_accuracy,
     read_banking,
     report,
@@ -56,6 +57,17 @@ def test_sentence_attention():
     ax = plot_attention(words, weights, [(0, 1)])
     assert len(ax.patches) == 1
     plt.close(ax.figure)
+
+
+def test_mismatched_pictures_are_refused():
+    before = plt.get_fignums()
+    with pytest.raises(InputError, match=r"`weights`: expected shape \(3, 3\), got shape \(2, 2\)"):
+        plot_attention(["Dogs", "bark", "."], np.ones((2, 2)))
+    with pytest.raises(InputError, match=r"`arcs`: expected places from 0 to 1, got \[\(0, 2\)\]"):
+        plot_attention(["Dogs", "bark"], np.ones((2, 2)), [(0, 2)])
+    with pytest.raises(InputError, match=r"`importance`: expected shape \(1, any\), got shape \(2, 4\)"):
+        plot_importance(torch.ones(2, 4), ["enc 0"])
+    assert plt.get_fignums() == before
 
 
 # %% ../../nbs/heads/18_reporting.ipynb #2e86dcb0

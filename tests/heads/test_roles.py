@@ -134,6 +134,10 @@ def test_merging_words():
     assert abs(float(merge_words(row[None, None], [[0, 1, 1, 1]])[0, 0, 0, 1]) - 0.6) < 1e-12
     dropped = merge_words(row[None, None], [[None, 0, 1, None]])
     assert dropped.shape == (1, 1, 2, 2)
+    with pytest.raises(InputError, match="the same length, got weights 1 and word_ids 2"):
+        merge_words(row[None, None], [[0, 1, 1, 1]] * 2)
+    with pytest.raises(InputError, match=r"`word_ids`: expected 4 entries a sentence.*got \[3\]"):
+        merge_words(row[None, None], [[0, 1, 1]])
 
 
 # %% ../../nbs/heads/13_roles.ipynb #71dce672
@@ -174,6 +178,40 @@ def test_no_arcs_no_numbers():
     with pytest.warns(EmptyEvidence, match="no arc qualified"):
         found = syntactic(HeadView(PlayedBack(2)), [Annotated(_along([], 4), [[]])])
     assert found.n_arcs.tolist() == [0] * 4
+
+
+@pytest.mark.parametrize("arc", [("nsubj", 1, 9), ("nsubj", 9, 1), ("nsubj", -1, 1)])
+def test_arcs_beyond_the_words(arc):
+    with pytest.raises(
+        InputError, match=r"`arcs`: expected words from 0 to 3 of 1 sentences, got .* in sentence 0"
+    ):
+        syntactic(HeadView(PlayedBack(2)), [Annotated(_along([], 4), [[arc]])])
+
+
+def _never():
+    raise AssertionError("the model was run")
+    yield
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        (lambda view, loader: confidence(view, {"input_ids": 1}), "`loader`: expected batches"),
+        (lambda view, loader: confidence(view.model, loader), "`view`: expected a HeadView"),
+        (
+            lambda view, loader: positional(view, loader, threshold=1.5),
+            "`threshold`: expected a share .*got 1.5",
+        ),
+        (lambda view, loader: syntactic(view, loader, margin_kind="abs"), "`margin_kind`: expected one of"),
+        (lambda view, loader: syntactic(view, loader, relations="nsubj"), "`relations`: expected a list"),
+        (lambda view, loader: rare(view, loader, {}, threshold=2), "`threshold`: expected a share"),
+        (lambda view, loader: head_roles(view, loader, margin_kind="abs"), "`margin_kind`: expected one of"),
+        (lambda view, loader: head_roles(view, loader, threshold=90), "`threshold`: expected a share"),
+    ],
+)
+def test_wrong_settings_are_refused_before_the_pass(wrong, text):
+    with pytest.raises(InputError, match=text):
+        wrong(HeadView(PlayedBack(2)), _never())
 
 
 # %% ../../nbs/heads/13_roles.ipynb #247c37a4
@@ -249,6 +287,12 @@ def test_conllu_by_name(monkeypatch):
 def test_conllu_missing(tmp_path, monkeypatch):
     with pytest.raises(MissingData, match="give a CoNLL-U file"):
         read_conllu(tmp_path / "none.conllu")
+    wrong = {"damaged: ParseException": b"1 Go", "damaged: KeyError": b"1\tGo\n\n"}
+    wrong |= {"damaged: UnicodeDecodeError": b"\xff\xfe", "holds no sentence": b""}
+    for text, content in wrong.items():
+        (tmp_path / "wrong.conllu").write_bytes(content)
+        with pytest.raises(StateError, match=text):
+            read_conllu(tmp_path / "wrong.conllu")
     for variable in ("METHODBOOK_DATA", "METHODBOOK_CACHE"):
         monkeypatch.setenv(variable, str(tmp_path))
     with pytest.raises(MissingData, match="`ud_english_ewt/test` is not on this machine"):

@@ -102,3 +102,7 @@ def test_another_model_is_refused(tmp_path):
         load_pruned(tmp_path, poorer)
     with pytest.raises(InputError, match="something that makes a TransformerEncoder"):
         load_pruned(tmp_path, lambda: None)
+    with pytest.raises(InputError, match="something that makes a TransformerEncoder, got 'bert'"):
+        load_pruned(tmp_path, "bert")
+    with pytest.raises(InputError, match="`view`: expected a HeadView"):
+        save_pruned(view.model, tmp_path / "model")

@@ -290,6 +290,28 @@ def test_iterative_prune():
         iterative_prune(view, lambda v: v.table()[:1], 0.1)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        (
+            lambda v, b: iterative_prune(v, torch.ones(2, 4)),
+            "`score`: expected a function.*got float32 tensor",
+        ),
+        (lambda v, b: iterative_prune(v, torch.ones, kinds=("encoder",)), "`kinds`: expected one of 'enc'"),
+        (lambda v, b: iterative_prune(v, torch.ones, heads_left=-1), "`heads_left`: expected an integer"),
+        (lambda v, b: iterative_prune(v, torch.ones, metric=0.5), "`metric`: expected a function"),
+        (lambda v, b: prune_heads(v.model, []), r"`view`: expected a HeadView.*HeadView\(model\)"),
+        (lambda v, b: equivalence(v, [], "batch"), "`batch`: expected what the model is called with"),
+        (lambda v, b: equivalence(v, v.model, b), "`pruned`: expected a HeadView or a list of heads"),
+    ],
+)
+def test_wrong_arguments_of_surgery(wrong, text):
+    view = HeadView(tiny_model("bert"))
+    with pytest.raises(InputError, match=text):
+        wrong(view, tiny_batch("bert"))
+    assert len(view.heads()) == 8
+
+
 # %% ../../nbs/heads/15_surgery.ipynb #27431894
 @pytest.mark.parametrize(("gqa", "first"), [("group", {0, 1, 2, 3}), ("balanced", {0, 4}), ("expand", {0})])
 def test_iterative_prune_of_grouped_queries(gqa, first):

@@ -24,6 +24,7 @@ from methodbook.heads.translation import (
     read_tatoeba,
     score_translations,
     sentence_statistics,
+    train_pieces,
     train_translation,
     translate,
 )
@@ -71,6 +72,11 @@ def test_generator_decides_weights():
     assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
     with pytest.raises(InputError, match="`heads`: expected a divisor of the width 8, got 3"):
         Attention(8, 3)
+    with pytest.raises(InputError, match="`heads`: expected an integer of at least 1, got 0"):
+        Attention(8, 0)
+    for name, wrong in {"sources": 0, "width": 0, "hidden": 2.5, "encoder_layers": -1}.items():
+        with pytest.raises(InputError, match=f"`{name}`: expected an integer of at least [01], got {wrong}"):
+            Transformer(**({"sources": 9, "targets": 9, "width": 8, "heads": 2} | {name: wrong}))
 
 
 # %% ../../nbs/heads/16_translation.ipynb #420e6d0d
@@ -83,6 +89,11 @@ def test_pieces_and_special_ids():
     assert pad_tokens([[5, 6], [7]]).tolist() == [[5, 6], [7, PAD]]
     with pytest.raises(InputError, match="expected one of 'dev'"):
         make_corpus({"dev": pairs})
+    for nothing in ([], ["", " "], "we see a house"):
+        with pytest.raises(InputError, match="`sentences`: expected a list with at least one sentence"):
+            train_pieces(nothing, 40)
+    with pytest.raises(InputError, match="`rows`: expected at least one row"):
+        pad_tokens([])
 
 
 def test_tatoeba_is_read_by_part(monkeypatch):
@@ -174,6 +185,13 @@ def test_bootstrap():
     assert 0 < low < mean < high
     with pytest.raises(InputError, match="expected shape"):
         paired_bootstrap(statistics, statistics[:1])
+    with pytest.raises(InputError, match="`draws`: expected an integer of at least 1, got 0"):
+        paired_bootstrap(statistics, statistics, draws=0)
+    with pytest.raises(InputError, match="`level`: expected a share between 0 and 1, got 95"):
+        paired_bootstrap(statistics, statistics, level=95)
+    for score in (score_translations, sentence_statistics):
+        with pytest.raises(InputError, match="`outputs`: expected at least one translation"):
+            score([], [])
 
 
 def test_schedule():
