@@ -258,7 +258,11 @@ class _Tables:
     ) -> pd.DataFrame:  # one row a contender; mean over tasks, then mean and standard deviation over seeds
         "Tabulate the mean score after some numbers of steps, with the spread over seeds."
         last = next(iter(self.curves.values())).shape[2] - 1
-        steps = sorted({0, 1, 10, 100, 1000, last}) if at is None else at
+        good = at is None or (np.iterable(at) and not isinstance(at, str))
+        expect(good, "at", "numbers of steps, for example (0, 10)", at)
+        steps = sorted({0, 1, 10, 100, 1000, last}) if at is None else list(at)
+        for each in steps:
+            check_integer("at", each, minimum=0)
         rows = {}
         for name, curve in self.curves.items():
             means = curve.mean(1)  # (seeds, steps + 1)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from ..core.errors import check_choice, check_finite, check_integer, check_positive, expect
-from .engines import Forward, Params, TaskBatch
+from .engines import Forward, Params, TaskBatch, _check_draw
 from .loss import MetaLoss, RLFeatures
 from .tasks import arm_terms
 
@@ -156,6 +156,11 @@ class Trajectory:
         return Trajectory(self.states.detach(), self.actions.detach(), rewards, self.info)
 
 
+def _check_action(action: Any, width: int) -> None:
+    good = isinstance(action, Tensor) and action.ndim > 0 and width in (0, action.shape[-1])  # 0: not said
+    expect(good, "policy", f"a function that returns a tensor (…, {width or 'da'})", action)
+
+
 def rollout(
     env: DifferentiableEnv,  # the world
     policy: Callable[[Tensor], Tensor],  # states `(…, ds)` -> actions `(…, da)`
@@ -164,10 +169,13 @@ def rollout(
 ) -> Trajectory:
     "Let `policy` act in `env` for `horizon` steps."
     check_integer("horizon", horizon, minimum=1)
-    expect(start.shape[-1] == env.state_dim, "start", f"states of width {env.state_dim}", start)
+    good = isinstance(start, Tensor) and start.shape[-1:] == (env.state_dim,)
+    expect(good, "start", f"states of width {env.state_dim}", start)
     states, actions = [start], []
     for _ in range(horizon):
         actions.append(policy(states[-1]))
+        if len(actions) == 1:  # the others are alike
+            _check_action(actions[0], env.action_dim)
         states.append(env.step(states[-1], actions[-1]))
     return Trajectory(torch.stack(states, -2), torch.stack(actions, -2))
 
@@ -269,7 +277,7 @@ class GoalReach:
         generator: torch.Generator,  # source of the draws
     ) -> TaskBatch:  # x `(n, rollouts, 2)`
         "Draw `n` goals."
-        check_integer("n", n, minimum=1)
+        _check_draw(n, generator)
         draws = torch.rand(2, n, generator=generator)
         radius = self.radius[0] + (self.radius[1] - self.radius[0]) * draws[0]
         angle = 2 * math.pi * draws[1]
@@ -397,6 +405,8 @@ class ILQR(_SweepAndFollow):
     ) -> ILQRResult:
         "Improve `actions` until nothing more is gained."
         check_integer("horizon", horizon, minimum=1)
+        good = isinstance(x0, Tensor) and x0.shape[-1:] == (self.env.state_dim,) == (x0.numel(),)
+        expect(good, "x0", f"a tensor of shape ({self.env.state_dim},)", x0)
         check_finite("x0", x0)
         shape = (horizon, self.env.action_dim)
         u = torch.zeros(shape).double() if actions is None else actions.double()

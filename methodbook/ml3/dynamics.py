@@ -196,8 +196,9 @@ class LearnedDynamics(_EnsembleFit):
         self.state_dim, self.action_dim, self.members = state_dim, action_dim, members
         widths = (state_dim + action_dim, *hidden)
         pairs = itertools.pairwise(widths)
-        layers = [part for a, b in pairs for part in (nn.Linear(a, b), nn.Tanh())]
-        self.net = nn.Sequential(*layers, nn.Linear(widths[-1], 2 * state_dim))
+        with torch.random.fork_rng(devices=[]):  # these weights are not used; leave the global state alone
+            layers = [part for a, b in pairs for part in (nn.Linear(a, b), nn.Tanh())]
+            self.net = nn.Sequential(*layers, nn.Linear(widths[-1], 2 * state_dim))
         self.generator = torch.Generator().manual_seed(seed)
         self.params = initial_params(self.net, members, self.generator)
         self._forward, self._first = Forward(self.net), torch.zeros(state_dim)
@@ -213,6 +214,9 @@ class LearnedDynamics(_EnsembleFit):
         "Fit all members to the steps in `path`."
         check_integer("epochs", epochs, minimum=1)
         check_positive("lr", lr)
-        for name in ("states", "actions"):
-            check_finite(name, getattr(path, name))
+        for name, width in (("states", self.state_dim), ("actions", self.action_dim)):
+            values = getattr(path, name, None)
+            good = isinstance(values, Tensor) and values.shape[-1] == width
+            expect(good, name, f"a tensor of width {width}", values)
+            check_finite(name, values)
         return self._train(*self._standardise(path), epochs, batch_size, lr)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import numbers
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from ..core.errors import MethodbookError, check_choice, describe, expect
+from ..core.errors import MethodbookError, check_choice, check_integer, describe, expect
 from .inner import Params
 
 # %% auto #0
@@ -47,7 +48,8 @@ class TaskBatch:
         tasks: Sequence[int] | Tensor,  # which tasks, by index
     ) -> TaskBatch:
         "Return a batch of some of the `tasks`."
-        return self.map(lambda value: value[torch.as_tensor(tasks, dtype=torch.long)])
+        rows = _rows(tasks, len(self))
+        return self.map(lambda value: value[rows])
 
     def map(
         self,
@@ -67,7 +69,7 @@ class TaskBatch:
 def _check_batch(batch: TaskBatch) -> None:
     "Refuse tasks that do not stack."
     x, y = batch.x, batch.y
-    good = isinstance(x, Tensor) and x.ndim >= 1 and x.numel() > 0
+    good = isinstance(x, Tensor) and x.ndim >= 2 and x.numel() > 0
     expect(good, "x", "a tensor (T, N, …) with at least one task and one sample", x)
     for name in ("y", "query_x", "query_y"):
         value = getattr(batch, name)
@@ -76,6 +78,27 @@ def _check_batch(batch: TaskBatch) -> None:
             expect(fits, name, f"a tensor of {len(x)} tasks, (T, N, …)", value)
     fits = y is None or y.shape[:2] == x.shape[:2]
     expect(fits, "y", f"targets of {tuple(x.shape[:2])} tasks and samples, as `x` has", y)
+
+
+def _rows(tasks: Any, count: int) -> Tensor:
+    "Indices of some of `count` tasks as a tensor."
+    rows = tasks.tolist() if hasattr(tasks, "tolist") else tasks
+    rows = rows if isinstance(rows, Sequence) else [describe(tasks)]
+    whole = [isinstance(each, numbers.Integral) and type(each) is not bool for each in rows]
+    bad = [each for each, good in zip(rows, whole, strict=True) if not good or not -count <= each < count]
+    expect(not bad, "tasks", f"a list of integers from 0 to {count - 1}", f"got {bad[:3]}")
+    return torch.tensor(list(rows), dtype=torch.long)
+
+
+def _check_generator(generator: Any) -> None:
+    good = generator is None or isinstance(generator, torch.Generator)
+    fix = "Make one: `torch.Generator().manual_seed(0)`."
+    expect(good, "generator", "a torch.Generator", generator, fix)
+
+
+def _check_draw(n: int, generator: Any) -> None:
+    check_integer("n", n, minimum=1)
+    _check_generator(generator)
 
 # %% ../../nbs/ml3/33b_engines.ipynb #037efe6b
 _DRAWN = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)  # drawn for all tasks at once
@@ -98,6 +121,7 @@ def private_rng(
     generator: torch.Generator,  # decides what is drawn
 ) -> Iterator[None]:
     "Let code that draws from the global random state draw from `generator`; put the state back afterwards."
+    _check_generator(generator)
     seed = int(torch.randint(2**62, (), generator=generator))
     with torch.random.fork_rng(devices=[]):
         torch.random.default_generator.manual_seed(seed)
@@ -132,23 +156,22 @@ def initial_params(
     how: Reinit = "each",  # "each" PyTorch's default, "xavier", "fixed" the model's values, or a function
 ) -> Params:  # each `(T, …)`
     "Make stacked first parameters for `count` tasks."
+    expect(isinstance(model, nn.Module), "model", "a torch module", model)
+    check_integer("count", count, minimum=1)
     own = {name: each.detach() for name, each in model.named_parameters() if each.requires_grad}
     expect(len(own) > 0, "model", "a module with parameters to train", model)
     if callable(how):
         params = how(count, generator)
         good = set(params) == set(own) and all(params[n].shape == (count, *own[n].shape) for n in own)
         wanted = {name: (count, *each.shape) for name, each in own.items()}
-        expect(
-            good,
-            "reinit",
-            f"a function that returns {wanted}",
-            {n: tuple(p.shape) for n, p in params.items()},
-        )
+        came = {name: tuple(each.shape) for name, each in params.items()}
+        expect(good, "reinit", f"a function that returns {wanted}", came)
         return params
     check_choice("reinit", how, ("each", "xavier", "fixed"))
     expanded = {name: each.expand(count, *each.shape).clone() for name, each in own.items()}
     if how == "fixed":
         return expanded
+    _check_generator(generator)
     owners = {name: model.get_submodule(name.rpartition(".")[0]) for name in own}
     if any(hasattr(m, "reset_parameters") and not isinstance(m, _DRAWN + _NORMS) for m in model.modules()):
         return {name: draws for name, draws in _reset_copies(model, count, generator).items() if name in own}
@@ -189,6 +212,13 @@ def _chain(model: nn.Module, prefix: str = "") -> list[tuple[str, nn.Module]] | 
     return layers if len({id(each) for each in linear}) == len(linear) else None  # weights are not shared
 
 
+def _width(chain: list | None) -> int | None:
+    "Width of what enters a chain that starts, activations aside, with a linear layer."
+    kinds = (nn.Linear, nn.Flatten)
+    first = next((layer for _, layer in chain or () if type(layer) in kinds), None)
+    return first.in_features if type(first) is nn.Linear else None
+
+
 def _running(model: nn.Module) -> list[str]:
     "Names of normalisation layers that would update running averages."
     return [
@@ -218,6 +248,7 @@ class Forward:
         self.model, self.random, self.fallback = model, _random(model), engine == "auto"
         self.chain, self.running = None if frozen else _chain(model), _running(model)
         self.engine = _choose(engine, self.chain, self.running, model)
+        self.width = _width(self.chain)
 
     def __call__(
         self,
@@ -226,6 +257,7 @@ class Forward:
         stacked: bool = True,  # whether there is a task axis
     ) -> Tensor:  # outputs, `(T, N, …)` or `(N, …)`
         "Return the model's outputs for `x`."
+        _check_inputs(self.width, params, x, stacked)
         if self.engine == "batched":
             return _through_chain(self.chain, params, x, stacked)
         if not stacked:
@@ -259,6 +291,16 @@ def _choose(engine: str, chain: list | None, running: list[str], model: nn.Modul
         fix = "Set track_running_stats=False, call .eval(), or use engine='loop'."
         raise BatchNormError(f"layer {running[0]!r} keeps running averages, which tasks cannot share. {fix}")
     return engine
+
+
+def _check_inputs(width: int | None, params: Params, x: Any, stacked: bool) -> None:
+    "Refuse inputs that do not fit the first layer or the number of tasks; looks at shapes only."
+    good = isinstance(x, Tensor) and (width is None or x.shape[-1:] == (width,))
+    expect(good, "x", f"a tensor (…, {width or 'width'})", x)
+    first = next(iter(params.values()), x)
+    same = not stacked or first.shape[:1] == x.shape[:1]
+    fix = "Give both an axis of tasks, or say stacked=False."
+    expect(same, "x", "inputs of as many tasks as there are parameters", x, fix)
 
 
 def _through_chain(chain: list, params: Params, x: Tensor, stacked: bool) -> Tensor:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..core.errors import check_choice
+from ..core.errors import check_choice, check_integer
 from ..core.runs import load_result, progress, save_result
 from methodbook.ml3.baselines import (
     MAML,
@@ -716,6 +716,7 @@ def run_experiment(
 ) -> dict[str, dict[str, Any]]:  # numbers by seed
     "Run one experiment for all seeds and write its file."
     check_choice("name", name, EXPERIMENTS)
+    check_integer("seeds", seeds, minimum=1)
     path = Path(folder) / f"{name}.json"
     known = load_result(path)["numbers"] if resume and path.is_file() else {}
     for seed in progress(range(seeds), label=name):

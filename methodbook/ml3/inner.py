@@ -57,6 +57,12 @@ def _check_rate(lr: Rate, zero_ok: bool = True) -> None:
             check_positive("lr", each, zero_ok=zero_ok)
 
 
+def _check_opt(opt: Any, name: str = "opt") -> None:
+    good = all(callable(getattr(opt, each, None)) for each in ("init", "step"))
+    good = good and not isinstance(opt, type)
+    expect(good, name, "an inner optimiser, for example SGD(0.1)", opt)
+
+
 def _rate(lr: Rate, name: str, param: Tensor) -> float | Tensor:
     "The step size of parameter `name`, shaped to multiply it."
     if isinstance(lr, dict):
@@ -88,6 +94,7 @@ class SGD:
     def __post_init__(self) -> None:
         _check_rate(self.lr)
         check_positive("momentum", self.momentum, zero_ok=True)
+        expect(self.momentum <= 1, "momentum", "a share from 0 to 1", self.momentum)
         check_positive("weight_decay", self.weight_decay, zero_ok=True)
         expect(not self.nesterov or self.momentum > 0, "nesterov", "momentum above 0", self.momentum)
 
@@ -121,7 +128,8 @@ def safe_sqrt(
 # %% ../../nbs/ml3/32_inner.ipynb #4b4db622
 def _check_adam(opt: Adam) -> None:
     _check_rate(opt.lr)
-    good = len(opt.betas) == 2 and all(0 <= each < 1 for each in opt.betas)
+    good = isinstance(opt.betas, tuple | list) and len(opt.betas) == 2
+    good = good and all(isinstance(each, float | int | Tensor) and 0 <= each < 1 for each in opt.betas)
     expect(good, "betas", "two numbers in [0, 1)", opt.betas)
     check_positive("eps", opt.eps)
     for name in ("eps_root", "weight_decay"):
@@ -240,10 +248,11 @@ def _leaves(params: Params) -> Params:
     return {**params, **{name: each.detach().requires_grad_() for name, each in free.items()}}
 
 
-def _check_unroll(params: Any, steps: int, truncate: int | None, clip: float | None) -> None:
+def _check_unroll(params: Any, opt: Any, steps: int, truncate: int | None, clip: float | None) -> None:
     filled = isinstance(params, dict) and len(params) > 0
     good = filled and all(isinstance(each, Tensor) for each in params.values())
     expect(good, "params", "a dict of tensors", params, "For a module: `dict(module.named_parameters())`.")
+    _check_opt(opt)
     check_integer("steps", steps, minimum=0)
     if truncate is not None:
         check_integer("truncate", truncate, minimum=1)
@@ -282,7 +291,7 @@ def unroll(
 
     Raises `InputError` for a loss that ignores `params`, `NonFiniteError`. Bechtle et al. 2019, eq. 1 to 3.
     """
-    _check_unroll(params, steps, truncate, clip)
+    _check_unroll(params, opt, steps, truncate, clip)
     now, state, losses, kept = _leaves(params), opt.init(params) if state is None else state, [], []
     first = steps - truncate if create_graph and truncate is not None else 0  # steps before it leave no graph
     with sdpa_kernel(SDPBackend.MATH):

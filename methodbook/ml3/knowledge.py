@@ -24,6 +24,8 @@ def known_quantity_loss(
     truth: Callable[[TaskBatch], Tensor],  # what is true, of the same shape; from `batch.meta`, say
 ) -> Callable[[Params, TaskBatch], Tensor]:  # an `extra_loss`
     "Return the mean squared error of a quantity that is known in meta-training (section IV-B.1)."
+    for name, each in (("predict", predict), ("truth", truth)):
+        expect(callable(each), name, "a function", each)
 
     def extra(params: Params, batch: TaskBatch) -> Tensor:
         said, true = predict(params, batch), truth(batch)

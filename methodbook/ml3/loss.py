@@ -5,6 +5,7 @@
 # %% ../../nbs/ml3/31_loss.ipynb #40fe2d50
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..core.errors import InputError, MethodbookError, check_choice, check_integer, describe, expect
+from methodbook.core.errors import (
+    InputError,
+    MethodbookError,
+    check_choice,
+    check_integer,
+    check_labels,
+    describe,
+    expect,
+)
 from ..core.runs import StateError, load_state, save_state
 
 # %% auto #0
@@ -215,9 +224,11 @@ class MetaLoss(_Files, nn.Module):
         "Return one value per sample for `features`, each of shape `(…, N, width)`."
         z = _concatenate(features, self.settings["in_dim"])
         z = z if self.in_scale is None else z / self.in_scale
-        for layer in self.layers[:-1]:
+        *hidden, last = self.layers
+        _check_precision(z, last.weight)
+        for layer in hidden:
             z = _ACTIVATIONS[self.settings["activation"]](layer(z))
-        values = _OUTPUTS[self.settings["output"]](self.layers[-1](z))
+        values = _OUTPUTS[self.settings["output"]](last(z))
         return values if self.settings["out_scale"] == 1 else values * self.settings["out_scale"]
 
 # %% ../../nbs/ml3/31_loss.ipynb #8d34e831
@@ -237,12 +248,15 @@ def _settings(
     check_choice("activation", activation, _ACTIVATIONS)
     check_choice("output", output, _OUTPUTS)
     check_choice("init", init, ("xavier", "kaiming", "torch"))
-    fits = in_scale is None or len(in_scale) == in_dim
-    expect(fits, "in_scale", f"{in_dim} numbers, one a feature", in_scale)
+    scale = None if in_scale is None else [float(each) for each in in_scale]
+    fits = scale is None or (len(scale) == in_dim and all(math.isfinite(each) and each for each in scale))
+    expect(fits, "in_scale", f"{in_dim} numbers, one a feature, none of them 0", in_scale)
+    expect(math.isfinite(out_scale) and out_scale, "out_scale", "a finite number other than 0", out_scale)
     for width in hidden:
         check_integer("hidden", width, minimum=1)
     for word in inputs:
         check_choice("inputs", word, ("x", "f", "y"))
+    expect(len(set(inputs)) == len(inputs), "inputs", "no word twice", f"got {', '.join(inputs)}")
     return {
         "in_dim": in_dim,
         "hidden": [int(width) for width in hidden],
@@ -250,7 +264,7 @@ def _settings(
         "output": output,
         "bias": bool(bias),
         "init": init,
-        "in_scale": None if in_scale is None else [float(each) for each in in_scale],
+        "in_scale": scale,
         "out_scale": float(out_scale),
         "inputs": list(inputs),
     }
@@ -263,12 +277,26 @@ def _as_scale(in_scale: Sequence[float] | None) -> Tensor | None:
 def _concatenate(features: Sequence[Tensor], width: int) -> Tensor:
     "Join `features` along the last axis and compare with the network's `width`."
     expect(len(features) > 0, "features", "at least one tensor", "got none")
+    fix = "Convert it: `torch.as_tensor(values)`."
+    for each in features:
+        expect(isinstance(each, Tensor) and each.ndim, "features", "tensors (…, N, width)", each, fix)
+    if any(each.shape[:-1] != features[0].shape[:-1] for each in features):
+        shapes = " and ".join(str(tuple(each.shape[:-1])) for each in features)
+        expect(False, "features", "as many samples in each", f"got {shapes}")
     z = features[0] if len(features) == 1 else torch.cat(features, dim=-1)
     if z.shape[-1] != width:
         parts = " + ".join(str(each.shape[-1]) for each in features)
         fix = "Make the loss with the width of what it is fed, for example `MetaLoss.supervised(out_dim)`."
         expect(False, "features", f"{width} numbers a sample", f"got {parts} = {z.shape[-1]}", fix)
     return z
+
+
+def _check_precision(z: Tensor, weight: Tensor) -> None:
+    "Refuse features of another precision than the network's, unless autocast converts them."
+    if z.dtype != weight.dtype and not torch.is_autocast_enabled(z.device.type):
+        kind = str(weight.dtype).removeprefix("torch.")
+        fix = "Convert them, or the loss: `meta_loss.double()`."
+        expect(False, "features", f"{kind}, as the weights of the loss", z, fix)
 
 # %% ../../nbs/ml3/31_loss.ipynb #b55448d3
 def check_values(
@@ -314,10 +342,16 @@ class ClasswiseLoss(MetaLoss):
 
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:  # `(…, N, 1)`
         "Return one value per sample for `logits` `(…, N, C)` and integer `labels` `(…, N)`."
+        for name, each in (("logits", logits), ("labels", labels)):
+            expect(isinstance(each, Tensor), name, "a tensor", each, "Convert it: `torch.as_tensor(values)`.")
         whole = not labels.is_floating_point() and labels.shape == logits.shape[:-1]
         fix = "One-hot rows and column vectors become labels by `.argmax(-1)` and `.squeeze(-1)`."
         expect(whole, "labels", f"integers of shape {tuple(logits.shape[:-1])}", labels, fix)
-        right = functional.one_hot(labels.long(), logits.shape[-1]).to(logits)
+        try:
+            right = functional.one_hot(labels.long(), logits.shape[-1]).to(logits)
+        except RuntimeError:  # it has looked at the values already
+            check_labels("labels", labels, logits.shape[-1])
+            raise
         return super().forward(torch.stack([logits.softmax(-1), right], dim=-1)).sum(-2)
 
 # %% ../../nbs/ml3/31_loss.ipynb #4091f275

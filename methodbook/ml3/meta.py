@@ -23,7 +23,7 @@ from ..core.parallel import child_seeds, local_share, sum_over_processes
 from ..core.plot import look
 from ..core.runs import Run, progress
 from .engines import Reinit, TaskBatch, initial_params
-from .inner import SGD, InnerOpt, NonFiniteError, Params
+from .inner import SGD, InnerOpt, NonFiniteError, Params, _check_opt
 from .loss import MetaLoss
 from .problem import MetaGradient, MetaProblem, _example
 
@@ -285,8 +285,11 @@ def _check_training(settings: dict[str, Any], iters: int, outer_lr: float, inner
     check_choice("on_nonfinite", settings["on_nonfinite"], ("raise", "skip", "halve_lr"))
     if settings["grad_clip"] is not None:
         check_positive("grad_clip", settings["grad_clip"])
-    good = hasattr(inner, "init") and hasattr(inner, "step")
-    expect(good, "inner", "an inner optimiser, for example SGD(0.1)", inner)
+    _check_opt(inner, "inner")
+    calls = settings["callbacks"]
+    good = isinstance(calls, Sequence) and all(callable(each) for each in calls)
+    fix = "A single one is given as (function,)."
+    expect(good, "callbacks", "functions of (iteration, record, loss) in a tuple", calls, fix)
     if settings["online"]:
         stateless = not inner.init({"x": torch.zeros(1)})
         expect(

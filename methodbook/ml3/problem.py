@@ -29,8 +29,23 @@ from methodbook.ml3.chains import (
     plain_step,
     written_out,
 )
-from .engines import Forward, TaskBatch, _through_chain, initial_params, private_rng
-from .inner import InnerOpt, NonFiniteError, Params, UnrollResult, learnable, unroll
+from methodbook.ml3.engines import (
+    Forward,
+    TaskBatch,
+    _check_inputs,
+    _through_chain,
+    initial_params,
+    private_rng,
+)
+from methodbook.ml3.inner import (
+    InnerOpt,
+    NonFiniteError,
+    Params,
+    UnrollResult,
+    _check_opt,
+    learnable,
+    unroll,
+)
 from .loss import MetaLoss, UnusedParameterError, check_values, task_loss_of
 
 # %% auto #0
@@ -106,12 +121,23 @@ class _Parts:
 def _check_parts(parts: _Parts) -> None:
     "Refuse a problem in which nothing could be learned."
     steps, outer_at = parts.inner_steps, parts.outer_at
+    for name in ("meta_loss", "optimizee"):
+        each = getattr(parts, name)
+        expect(isinstance(each, nn.Module), name, "a torch module", each)
+    _check_opt(parts.inner, "inner")
     check_integer("inner_steps", steps, minimum=1)
     check_choice("engine", parts.engine, ("auto", "batched", "vmap", "loop", "compile"))
     for name in ("beta", "gamma"):
         check_positive(name, getattr(parts, name), zero_ok=True)
     used = parts.beta > 0 or (parts.extra_loss is not None and parts.gamma > 0)
     expect(used, "beta and gamma", "an outer loss with a weight above 0", "got nothing to minimise")
+    names = ("inner_loss", "extra_loss")
+    own = {name: getattr(parts, name) for name in names if getattr(parts, name) is not None}
+    if "inner_loss" in own and parts.beta:  # then no outputs are known that a name could judge
+        own["task_loss"] = parts.task_loss
+    for name, each in own.items():
+        fix = "It returns a tensor of one number a task, `(T,)`."
+        expect(callable(each), name, "a function of parameters and batch", each, fix)
     if isinstance(outer_at, str):
         check_choice("outer_at", outer_at, ("last", "mean"))
     else:
@@ -261,6 +287,7 @@ class _Recorded(_Differentiated):
 
     def _inputs(self, x: Tensor, stacked: bool) -> Tensor:
         "What enters the first linear layer, `(…, width, N)`."
+        _check_inputs(self.forward.width, {}, x, stacked)
         return _through_chain(self._stages[0], {}, x, stacked).mT
 
     def _step(self, params: Params, state: Any, x: Tensor, tasks: Any, stacked: bool, room: Room) -> tuple:

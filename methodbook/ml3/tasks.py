@@ -20,16 +20,18 @@ from torch import Tensor
 
 from ..core.data import load
 from methodbook.core.errors import (
+    InputError,
     MissingData,
     check_choice,
     check_finite,
     check_integer,
     check_positive,
     check_same_length,
+    describe,
     expect,
 )
 from ..core.files import read_file
-from .engines import TaskBatch
+from .engines import TaskBatch, _check_draw
 
 # %% auto #0
 __all__ = ['Range', 'PAIRS', 'SineTasks', 'FrequencyTasks', 'frequency_error', 'mnist_images', 'DigitPairs', 'arm_terms',
@@ -73,7 +75,7 @@ class SineTasks:
         generator: torch.Generator,  # source of the draws
     ) -> TaskBatch:  # x, y `(n, points, 1)`; meta: amplitude and phase `(n,)`
         "Draw `n` waves, each with its own inputs."
-        check_integer("n", n, minimum=1)
+        _check_draw(n, generator)
         amplitude = _uniform(self.amplitude, n, generator=generator)
         phase = _uniform(self.phase, n, generator=generator)
         x = _uniform(self.x, n, self.points, 1, generator=generator)
@@ -100,7 +102,7 @@ class FrequencyTasks:
         generator: torch.Generator,  # source of the draws
     ) -> TaskBatch:  # x, y `(n, points, 1)`; meta: omega `(n,)`
         "Draw `n` waves, each with its own inputs."
-        check_integer("n", n, minimum=1)
+        _check_draw(n, generator)
         return self.at(_uniform(self.omega, n, generator=generator), generator)
 
     def at(
@@ -202,7 +204,7 @@ class DigitPairs:
 
     def sample(self, n: int, generator: torch.Generator) -> TaskBatch:
         "Draw `n` pairs, with replacement, and images of them."
-        check_integer("n", n, minimum=1)
+        _check_draw(n, generator)
         chosen = torch.randint(len(self.pairs), (n,), generator=generator).tolist()
         return self.at([self.pairs[index] for index in chosen], generator)
 
@@ -270,7 +272,7 @@ class InverseDynamics2R:
         generator: torch.Generator,  # source of the draws
     ) -> TaskBatch:  # x (n, N, 6): q, dq, ddq; y (n, N, 2); meta: inertia (n, N, 2, 2), m1, m2, l1, l2 (n,)
         "Draw `n` arms and movements of each; joint angles are uniform."
-        check_integer("n", n, minimum=1)
+        _check_draw(n, generator)
         ranges = {"m1": self.mass, "m2": self.mass, "l1": self.length, "l2": self.length}
         arm = {name: _uniform(ends, n, 1, generator=generator) for name, ends in ranges.items()}
         q = _uniform((-math.pi, math.pi), n, self.points, 2, generator=generator)
@@ -301,7 +303,7 @@ class StoredTasks:
         generator: torch.Generator,  # source of the draws
     ) -> TaskBatch:
         "Draw `n` of the tasks: different ones while there are enough."
-        check_integer("n", n, minimum=1)
+        _check_draw(n, generator)
         rounds = -(-n // len(self))
         order = [torch.randperm(len(self), generator=generator) for _ in range(rounds)]
         return self.batch.select(torch.cat(order)[:n])
@@ -322,18 +324,26 @@ class StoredTasks:
         )
 
 # %% ../../nbs/ml3/34_tasks.ipynb #2a783be5
+def _as_tensor(name: str, values: Any, dtype: torch.dtype | None = None) -> Tensor:
+    try:
+        return torch.as_tensor(np.asarray(values), dtype=dtype)
+    except (TypeError, ValueError):
+        fix = "Encode words as numbers, and make all tasks equally long."
+        raise InputError(f"`{name}`: expected an array of numbers, got {describe(values)}. {fix}") from None
+
+
 def from_arrays(
     x: Any,  # inputs (T, N, …)
     y: Any,  # targets (T, N, C)
     meta: dict[str, Any] | None = None,  # known in meta-training only, arrays (T, …)
 ) -> StoredTasks:
     "Make tasks of arrays; refuse NaN and axes that do not fit."
-    tensors = [torch.as_tensor(np.asarray(each), dtype=torch.float32) for each in (x, y)]
+    tensors = [_as_tensor(name, each, torch.float32) for name, each in (("x", x), ("y", y))]
     for name, tensor in zip("xy", tensors, strict=True):
         check_finite(name, tensor)
         expect(tensor.ndim >= 3, name, "an array (tasks, samples, width)", tensor)
     check_same_length(x=tensors[0], y=tensors[1])
-    known = {key: torch.as_tensor(np.asarray(each)) for key, each in (meta or {}).items()}
+    known = {key: _as_tensor(f"meta[{key!r}]", each) for key, each in (meta or {}).items()}
     for key, each in known.items():
         check_same_length(x=tensors[0], **{key: each})
     return StoredTasks(TaskBatch(*tensors, known))
@@ -348,7 +358,10 @@ def read_tasks(
     """
     if not Path(path).is_file():
         raise MissingData(f"no file {path}: check the path.")
-    table = pd.read_csv(path)
+    try:
+        table = pd.read_csv(path)
+    except ValueError as error:  # empty, torn, or no text at all
+        raise InputError(f"`path`: expected a CSV, got a file that cannot be read: {error}") from None
     columns = [str(name) for name in table.columns]
     inputs, targets = ([name for name in columns if re.match(letter, name)] for letter in "xy")
     fix = "Name the columns task, x1, x2, …, y1, …"

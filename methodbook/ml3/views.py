@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from torch import Tensor, nn
 
-from ..core.errors import check_integer, check_positive, expect
+from ..core.errors import check_choice, check_integer, check_positive, expect
 from ..core.plot import COLOURS, Explorer, look
 from .engines import Forward, TaskBatch, initial_params
 from .experiments import FrequencyLearner
@@ -276,21 +276,25 @@ def step_through(
     generator: torch.Generator,  # source of the learners' starts
 ) -> Iterator[LoopState]:
     "Run one outer iteration and stop at every step."
-    params = initial_params(optimizee, len(batch), generator)
     problem = MetaProblem(meta_loss, optimizee, task_loss, inner, inner_steps)
+    return _stops(problem, batch, initial_params(optimizee, len(batch), generator), outer_lr)
+
+
+def _stops(problem: MetaProblem, batch: TaskBatch, params: Params, outer_lr: float) -> Iterator[LoopState]:
+    "The moments of one outer iteration; the learned loss is put back in the end."
     trace = [params, *_path(problem, batch, params)]
     for step, learners in enumerate(trace):
         norm = _inner_norm(problem, batch, trace[step - 1]) if step else 0.0
         yield _moment(problem, batch, learners, "inner" if step else "start", step, norm)
     gradient = problem.gradient(batch, params)
-    yield _moment(problem, batch, trace[-1], "outer", inner_steps, gradient.norm())
+    yield _moment(problem, batch, trace[-1], "outer", problem.inner_steps, gradient.norm())
     before = {name: each.detach().clone() for name, each in problem.outer_params.items()}
     try:
         with torch.no_grad():
             for name, each in problem.outer_params.items():
                 each -= outer_lr * gradient.grads[name]
         ends = _path(problem, batch, params)[-1]
-        yield _moment(problem, batch, ends, "update", inner_steps, gradient.norm())
+        yield _moment(problem, batch, ends, "update", problem.inner_steps, gradient.norm())
     finally:
         with torch.no_grad():
             for name, each in problem.outer_params.items():
@@ -457,5 +461,8 @@ def explorer(
 
     Raises `MethodbookError` when ipywidgets is not installed and `headless` is not asked for.
     """
+    names = tuple(each.name for each in fields(SineView) if each.name != "snapshots")
+    for name in state:
+        check_choice("state", name, names)
     view = SineView(snapshots, **state)
     return Explorer(view, draw_view, SineView.step, None if headless else _controls)

@@ -106,6 +106,9 @@ def test_the_grid_chooses_the_lowest_end_and_divergence_is_infinite():
     table = result.table()
     assert list(table.columns) == ["after 0", "after 1", "after 4"]
     assert "task loss, best step size (0.1)" in table.index
+    for wrong in ("ml9", 3, ["ml3"]):
+        with pytest.raises(InputError, match="`at`: expected"):
+            result.table(wrong)
     axes = result.plot()
     assert len(axes.lines) == 4
     plt.close(axes.figure)

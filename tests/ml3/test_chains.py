@@ -111,8 +111,9 @@ def test_what_is_left_to_autograd():
     batch, learner, loss = _example(2)
     wide = TaskBatch(batch.x[:, :, None].expand(-1, -1, 2, -1), batch.y[:, :, None].expand(-1, -1, 2, -1))
     params = initial_params(learner, 2, torch.Generator().manual_seed(1))
-    for settings in ({"checkpoint": True}, {"inner_loss": lambda m, p, b: p["0.bias"].square().sum(1)}):
-        assert MetaProblem(loss, learner, "mse", SGD(0.05), **settings).way == "batched"
+    own = {"inner_loss": lambda m, p, b: p["0.bias"].square().sum(1)}
+    assert MetaProblem(loss, learner, "mse", SGD(0.05), checkpoint=True).way == "batched"
+    assert MetaProblem(loss, learner, lambda p, b: p["0.bias"].sum(1), SGD(0.05), **own).way == "batched"
     convolution = nn.Sequential(nn.Linear(3, 3), nn.LayerNorm(3))
     assert MetaProblem(loss, convolution, "mse", SGD(0.05)).way == "vmap"
     messages = []

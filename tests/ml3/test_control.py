@@ -87,6 +87,9 @@ def test_rollout_is_differentiable():
     assert not path.detach().states.requires_grad
     with pytest.raises(InputError, match="states of width 4"):
         rollout(world, lambda s: s, torch.zeros(3), 2)
+    for wrong in (lambda s: s, lambda s: s[..., :1], lambda s: 1.0, lambda s: s[..., :2].numpy()):
+        with pytest.raises(InputError, match=r"`policy`: expected a function that returns a tensor \(…, 2\)"):
+            rollout(world, wrong, torch.zeros(4), 2)
     with pytest.raises(InputError, match="10 steps, one less than states"):
         Trajectory(torch.zeros(11, 4), torch.zeros(11, 2))
 
@@ -131,6 +134,8 @@ def test_reach_cost_and_goals():
     goals = GoalReach((0.5, 0.6), (1.0, 0.0)).sample(50, torch.Generator().manual_seed(0)).x
     radius = (goals - torch.tensor([1.0, 0.0])).norm(dim=-1)
     assert 0.5 <= radius.min() <= radius.max() <= 0.6
+    with pytest.raises(InputError, match=r"`generator`: expected a torch.Generator, got 0"):
+        GoalReach().sample(2, 0)
     with pytest.raises(InputError, match="two distances, the nearer first"):
         GoalReach((1.0, 0.3))
     with pytest.raises(InputError, match="'state', 'action', 'goal', 'distance'"):
@@ -177,5 +182,8 @@ def test_ilqr_refuses():
     solver = ILQR(SwingCar(), lambda s, a: a.sum(), lambda s: s.sum())
     with pytest.raises(InputError, match=r"`actions`: expected shape \(3, 1\)"):
         solver.solve(torch.zeros(2), 3, torch.zeros(2, 1))
+    for wrong in (torch.zeros(3), torch.zeros(2, 2), [0.0, 0.0]):
+        with pytest.raises(InputError, match=r"`x0`: expected a tensor of shape \(2,\)"):
+            solver.solve(wrong, 3)
     with pytest.raises(InputError, match="`x0`: expected finite numbers"):
         solver.solve(torch.tensor([float("nan"), 0.0]), 3)

@@ -78,9 +78,14 @@ def test_learned_dynamics_of_a_linear_system():
 
 
 def test_dynamics_refuse():
+    before = torch.random.get_rng_state()
     model = LearnedDynamics(2, 1)
+    assert torch.equal(before, torch.random.get_rng_state())
     with pytest.raises(InputError, match=r"a fitted ensemble, got one without data\. Call `fit` first"):
         model.step(torch.zeros(1, 2), torch.zeros(1, 1))
+    for states, actions in ((3, 1), (2, 2)):
+        with pytest.raises(InputError, match=r"`(states|actions)`: expected a tensor of width"):
+            model.fit(Trajectory(torch.zeros(1, 3, states), torch.zeros(1, 2, actions)))
     broken = Trajectory(torch.full((1, 3, 2), float("nan")), torch.zeros(1, 2, 1))
     with pytest.raises(InputError, match="`states`: expected finite numbers"):
         model.fit(broken)

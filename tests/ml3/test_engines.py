@@ -30,6 +30,12 @@ def test_task_batches():
         TaskBatch(torch.zeros(3, 0, 2), torch.zeros(3, 0, 1))
     with pytest.raises(InputError, match="a tensor of 3 tasks"):
         TaskBatch(x, y, query_x=x[:2])
+    with pytest.raises(InputError, match=r"a tensor \(T, N, …\)"):
+        TaskBatch(torch.zeros(3))
+    assert batch.select(torch.tensor([-1])).meta["omega"].tolist() == [3.0]
+    for wrong in ([5], [0.5], 1, [True, False, True], torch.tensor([True, False, True]), "01"):
+        with pytest.raises(InputError, match="`tasks`: expected a list of integers from 0 to 2"):
+            batch.select(wrong)
 
 
 # %% ../../nbs/ml3/33b_engines.ipynb #fe5e82ac
@@ -58,6 +64,13 @@ def test_fresh_parameters():
     assert torch.equal(state, torch.random.get_rng_state())
     with pytest.raises(InputError, match=r"a function that returns \{'weight': \(2, 1, 3\)"):
         initial_params(nn.Linear(3, 1), 2, generator, lambda count, generator: {})
+    for layer in (nn.Linear(3, 1), recurrent):
+        with pytest.raises(InputError, match=r"`generator`: expected a torch.Generator, got 0"):
+            initial_params(layer, 2, 0)
+    with pytest.raises(InputError, match="`count`: expected an integer of at least 1, got 0"):
+        initial_params(nn.Linear(3, 1), 0, generator)
+    with pytest.raises(InputError, match="`model`: expected a torch module, got 'linear'"):
+        initial_params("linear", 2, generator)
 
 
 # %% ../../nbs/ml3/33b_engines.ipynb #71751655
@@ -99,3 +112,15 @@ def test_what_cannot_be_stacked_is_refused():
     params = initial_params(forward.model, 2, torch.Generator().manual_seed(0))
     with pytest.raises(RuntimeError, match=r"[Bb]atching rule"):
         forward(params, torch.zeros(2, 6, 5, 2))
+
+
+@pytest.mark.parametrize("engine", ["batched", "vmap", "loop"])
+def test_inputs_that_do_not_fit_are_refused(engine):
+    model = nn.Sequential(nn.Tanh(), nn.Linear(3, 1))
+    forward, params = Forward(model, engine), initial_params(model, 2, torch.Generator().manual_seed(0))
+    for wrong in (torch.zeros(2, 5, 4), [[[0.0, 0.0, 0.0]]]):
+        with pytest.raises(InputError, match=r"`x`: expected a tensor \(…, 3\)"):
+            forward(params, wrong)
+    with pytest.raises(InputError, match=r"as many tasks as there are parameters.*stacked=False"):
+        forward(params, torch.zeros(3, 5, 3))
+    assert forward(params, torch.zeros(2, 5, 3)).shape == (2, 5, 1)

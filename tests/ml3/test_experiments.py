@@ -154,3 +154,5 @@ def test_run_experiment_keeps_finished_seeds(tmp_path, monkeypatch):
     assert load_result(tmp_path / "sine.json")["seeds"] == [0, 1, 2]
     with pytest.raises(InputError, match="one of 'frequency', 'reach'"):
         run_experiment("sinus")
+    with pytest.raises(InputError, match="`seeds`: expected an integer of at least 1, got 0"):
+        run_experiment("sine", 0, tmp_path)

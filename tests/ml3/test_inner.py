@@ -41,6 +41,10 @@ def test_optimisers_refuse_nonsense():
         SGD(0.1, nesterov=True)
     with pytest.raises(InputError, match=r"two numbers in \[0, 1\)"):
         Adam(0.1, betas=(0.9, 1.0))
+    with pytest.raises(InputError, match=r"two numbers in \[0, 1\)"):
+        Adam(0.1, betas=0.9)
+    with pytest.raises(InputError, match=r"`momentum`: expected a share from 0 to 1, got 1.5"):
+        SGD(0.1, momentum=1.5)
     with pytest.raises(InputError, match="a step size for 'w', got v"):
         SGD({"v": 0.1}).step({"w": torch.ones(1)}, {"w": torch.ones(1)}, {})
     one = torch.tensor([0.1, 0.2], requires_grad=True)
@@ -196,5 +200,8 @@ def test_errors_name_the_place():
         unroll(start, lambda p, d: p["w"].square(), None, SGD(0.1), 1)
     with pytest.raises(InputError, match="`steps`: expected an integer of at least 0"):
         unroll(start, wild, None, SGD(0.1), -1)
+    for wrong in (0.1, SGD, torch.optim.SGD([torch.ones(1)], 0.1)):
+        with pytest.raises(InputError, match="`opt`: expected an inner optimiser, for example SGD"):
+            unroll(start, wild, None, wrong, 1)
     with pytest.raises(InputError, match="a dict of tensors"):
         unroll([torch.ones(2)], wild, None, SGD(0.1), 1)

@@ -34,6 +34,8 @@ def test_known_quantity_is_a_squared_error():
     assert wide({"w": torch.ones(2, 2, 2)}, batch).tolist() == [1.0, 1.0]
     with pytest.raises(InputError, match=r"the shape of the truth, \(2,\)"):
         extra({"theta": torch.zeros(2, 1)}, batch)
+    with pytest.raises(InputError, match="`truth`: expected a function, got 4"):
+        known_quantity_loss(lambda params, each: params["theta"], 4)
 
 
 # %% ../../nbs/ml3/36a_knowledge.ipynb #ec9e2dbb

@@ -47,6 +47,20 @@ def test_wrong_sizes_are_refused():
         MetaLoss(2, output="softplas")
     with pytest.raises(InputError, match="2 numbers, one a feature"):
         MetaLoss(2, in_scale=[1.0])
+    with pytest.raises(InputError, match="none of them 0"):
+        MetaLoss(2, in_scale=[1.0, 0.0])
+    with pytest.raises(InputError, match="a finite number other than 0, got 0"):
+        MetaLoss(2, out_scale=0)
+    with pytest.raises(InputError, match="no word twice, got f, f"):
+        MetaLoss(2, inputs=("f", "f"))
+    with pytest.raises(InputError, match=r"as many samples in each, got \(4,\) and \(3,\)"):
+        MetaLoss(2)(torch.zeros(4, 1), torch.zeros(3, 1))
+    with pytest.raises(
+        InputError, match=r"float32, as the weights of the loss, got float64.*meta_loss.double\(\)"
+    ):
+        MetaLoss(2)(torch.zeros(4, 1).double(), torch.zeros(4, 1))
+    with pytest.raises(InputError, match=r"tensors.*got float64 array.*torch.as_tensor"):
+        MetaLoss(2)(torch.zeros(4, 1).double().numpy(), torch.zeros(4, 1))
 
 
 # %% ../../nbs/ml3/31_loss.ipynb #c94f17bb
@@ -60,6 +74,10 @@ def test_classes_are_added_up_and_their_order_does_not_matter():
     torch.testing.assert_close(loss(logits, labels), permuted)  # float64 sums in another order: default tolerance
     with pytest.raises(InputError, match=r"integers of shape \(2, 6\)"):
         loss(logits, labels.double())
+    with pytest.raises(InputError, match=r"integers in 0\.\.2, got 5 at position \(0, 0\)"):
+        loss(logits, labels + 5)
+    with pytest.raises(InputError, match="`labels`: expected a tensor, got int64 array"):
+        loss(logits, labels.numpy())
 
 
 # %% ../../nbs/ml3/31_loss.ipynb #92757e4a

@@ -116,3 +116,20 @@ def test_wrong_settings_are_refused():
         meta_train(_example(1)[2], _example(1)[1], [1, 2], "mse")
     with pytest.raises(InputError, match="`iters`"):
         _small_run(iters=0)
+
+
+@pytest.mark.parametrize("callbacks", [[3], print, (print, None), "print"])
+def test_callbacks_are_refused_before_the_loss_moves(callbacks):
+    _, learner, loss = _example(1)
+    before = {name: each.clone() for name, each in loss.state_dict().items()}
+    with pytest.raises(InputError, match="`callbacks`: expected functions of"):
+        meta_train(loss, learner, _SmallTasks(), "mse", inner=SGD(0.1), iters=2, callbacks=callbacks)
+    assert same_state(before, loss.state_dict())
+
+
+def test_words_are_no_modules():
+    _, learner, loss = _example(1)
+    with pytest.raises(InputError, match="`meta_loss`: expected a torch module, got 'mse'"):
+        meta_train("mse", learner, _SmallTasks(), "mse")
+    with pytest.raises(InputError, match="`optimizee`: expected a torch module, got 'linear'"):
+        meta_train(loss, "linear", _SmallTasks(), "mse")

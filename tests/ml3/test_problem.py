@@ -193,6 +193,22 @@ def test_the_outer_loss_where_and_of_what():
     assert total(extra_loss=bias, beta=0.0) != one
     with pytest.raises(InputError, match="an outer loss with a weight above 0"):
         MetaProblem(loss, learner, "mse", SGD(0.05), beta=0.0)
+    with pytest.raises(InputError, match="`task_loss`: expected a function of parameters and batch, got 'mse'"):
+        MetaProblem(loss, learner, "mse", SGD(0.05), inner_loss=lambda m, p, b: bias(p, b)).step_bytes(
+            batch, params
+        )
+    wide = TaskBatch(batch.x.expand(-1, -1, 2), batch.y)
+    for engine in ("auto", "batched"):
+        with pytest.raises(InputError, match=r"`x`: expected a tensor \(…, 1\)"):
+            MetaProblem(loss, learner, "mse", SGD(0.05), engine=engine).step_bytes(wide, params)
+    with pytest.raises(InputError, match="`extra_loss`: expected a function"):
+        MetaProblem(loss, learner, "mse", SGD(0.05), extra_loss=3)
+    with pytest.raises(InputError, match="`meta_loss`: expected a torch module, got 'mse'"):
+        MetaProblem("mse", learner, "mse", SGD(0.05))
+    with pytest.raises(InputError, match="`optimizee`: expected a torch module, got 'learner'"):
+        MetaProblem(loss, "learner", "mse", SGD(0.05))
+    with pytest.raises(InputError, match="`inner`: expected an inner optimiser"):
+        MetaProblem(loss, learner, "mse", 0.05)
     with pytest.raises(InputError, match="2 weights, one a step"):
         MetaProblem(loss, learner, "mse", SGD(0.05), inner_steps=2, outer_at=[1.0])
     with pytest.raises(InputError, match="query=False"):

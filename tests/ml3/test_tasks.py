@@ -177,6 +177,19 @@ def test_from_arrays():
         from_arrays(x, y, {"gain": np.arange(3.0)})
     with pytest.raises(InputError, match="tasks left to train on"):
         tasks.split(1.0)
+    with pytest.raises(InputError, match=r"`generator`: expected a torch.Generator, got 0"):
+        tasks.sample(2, 0)
+    for wrong in ("red", [["red"]], [[[1.0]], [[1.0], [2.0]]]):
+        with pytest.raises(InputError, match=r"`x`: expected an array of numbers.*Encode words"):
+            from_arrays(wrong, y)
+    with pytest.raises(InputError, match=r"`meta\['gain'\]`: expected an array of numbers"):
+        from_arrays(x, y, {"gain": ["a", "b", "c", "d"]})
+
+
+@pytest.mark.parametrize("kind", [SineTasks, FrequencyTasks, DigitPairs, InverseDynamics2R])
+def test_a_seed_is_no_generator(kind):
+    with pytest.raises(InputError, match=r"`generator`: expected a torch.Generator, got 0"):
+        kind().sample(2, 0)
 
 
 def test_read_tasks(tmp_path):
@@ -195,5 +208,9 @@ def test_read_tasks(tmp_path):
     path.write_text("task,x1,y1\nb,red,3\n")
     with pytest.raises(InputError, match="numbers in the columns"):
         read_tasks(path)
+    for content in (b"", b"\x89PNG\xff\x00", b"task,x1,y1\na,1\nb,1,2,3,4\n"):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match="expected a CSV, got a file that cannot be read"):
+            read_tasks(path)
     with pytest.raises(MissingData, match=r"no file .*absent.csv"):
         read_tasks(tmp_path / "absent.csv")

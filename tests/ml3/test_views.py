@@ -115,6 +115,8 @@ def test_the_loop_that_is_drawn_is_the_real_one():
     assert states[3].norm == pytest.approx(gradient.norm(), rel=1e-12)
     assert states[4].task < states[3].task  # the update helped on the same tasks
     assert all(torch.equal(before[name], each) for name, each in loss.state_dict().items())  # and was taken back
+    with pytest.raises(InputError, match="`inner_steps`: expected an integer of at least 1, got 0"):
+        step_through(loss, learner, batch, inner=SGD(0.1), inner_steps=0, generator=torch.Generator())
     figure = draw_loop(states[1])
     titles = [figure.axes[0].get_title(loc=side) for side in ("left", "center")]  # as the style says
     assert states[1].text in titles
@@ -148,6 +150,8 @@ def test_the_explorer_without_widgets(monkeypatch):
     with pytest.raises(InputError, match=r"one of \[1, 5\]"):
         seen.update(iteration=3)
     assert seen.scene is view  # what makes no view changes none
+    with pytest.raises(InputError, match=r"one of 'omega', 'theta'.*got 'colour'"):
+        explorer(losses, headless=True, colour=3)
     with pytest.raises(InputError, match="at least one loss"):
         explorer({}, headless=True)
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
