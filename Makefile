@@ -2,8 +2,8 @@
 #
 # Everything sets itself up in .venv (reused while the requirements are unchanged).
 #   make demo    run the finished chapters on real input; prints the ledger, writes report/methodbook.html
-#   make test    regenerate and compare, lint, run whole notebooks, run the tests
-#   make check   only: generated files equal the notebooks, lint
+#   make test    regenerate and compare, lint, types, run whole notebooks, run the tests
+#   make check   only: generated files equal the notebooks, lint, types
 #   make types   only: the types in the package's signatures (mypy)
 #   make docs    build the documentation site in docs/_build/html
 #   make bench   compare with peer libraries, writes results/benchmarks/*.json

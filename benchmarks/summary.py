@@ -24,6 +24,7 @@ SOURCES = {  # file -> heading
     "drex": "Imitation",
     "bench": "The runner",
     "peers": "Pairs on the book's own runner: fresh processes, 95 % intervals over launches",
+    "imports": "Importing",
 }
 
 
@@ -103,6 +104,15 @@ def pairs(numbers):
             yield line(what, ratio, f"{bound} {row['goal']:g}", {"no": "**no**"}.get(row["met"], row["met"]))
 
 
+def imports(numbers):
+    "Rows of what importing costs."
+    for what, row in numbers["rows"].items():
+        goal = row.get("goal")
+        shown = "" if goal is None else f"at most {goal:.3g}"
+        told = f"{row['seconds']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
+        yield line(f"{what}: CPU seconds beyond `import torch`", told, shown, met(row["seconds"], goal, True))
+
+
 READERS = {
     "fisher": targets,
     "heads": targets,
@@ -111,6 +121,7 @@ READERS = {
     "drex": imitation,
     "bench": alarms,
     "peers": pairs,
+    "imports": imports,
 }
 
 

@@ -379,8 +379,8 @@ def _add_stale(project: Project, made: dict[str, set[str]], result: Generated) -
             result.stale.add(name)
 
 # %% ../nbs/dev/90_dev.ipynb #3c4cb277
-def _add_package(project: Project, root: Path, result: Generated) -> list[Problem]:
-    "Write the `__init__` files and nbdev's index below `root`, and take over the whole package."
+def _add_package(project: Project, root: Path, fresh: set[str], result: Generated) -> list[Problem]:
+    "Write the `__init__` files and nbdev's index below `root`; take them over, and the modules in `fresh`."
     for name in result.stale:
         (root / name).unlink(missing_ok=True)
     problems = write_inits(project, root / project.lib)
@@ -390,7 +390,9 @@ def _add_package(project: Project, root: Path, result: Generated) -> list[Proble
         doclinks._build_modidx(dest=root / project.lib, nbs_path=root / project.nbs)
     config.get_config.cache_clear()
     for path in (root / project.lib).rglob("*.py"):
-        result.files[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
+        name = path.relative_to(root).as_posix()
+        if name in fresh or path.name in ("__init__.py", "_modidx.py"):
+            result.files[name] = path.read_text(encoding="utf-8")
     inits = {project.name(path) for path in project.package.rglob("__init__.py") if is_generated(path)}
     result.stale |= inits - result.files.keys()
     return problems
@@ -418,7 +420,9 @@ def generate(
         made = {each.name: _add_notebook(project, each, root, result) for each in chosen}
         _add_stale(project, {name: files for name, files in made.items() if files is not None}, result)
         chapters = {f"{project.lib}/{(each.module or '').partition('.')[0]}/__init__.py" for each in chosen}
-        result.problems += [each for each in _add_package(project, root, result) if each.where in chapters]
+        fresh = {name for files in made.values() if files for name in files}
+        package = _add_package(project, root, fresh, result)
+        result.problems += [each for each in package if each.where in chapters]
     if (index := f"{project.nbs}/index.ipynb") in made:
         _add_readme(project, index, result)
     result.problems.sort()

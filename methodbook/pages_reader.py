@@ -24,6 +24,8 @@ import nbformat
 from nbformat.v4 import new_markdown_cell
 
 from .core.errors import InputError
+from .dev_project import Cell
+from .dev_rules import WIDGET
 
 # %% auto #0
 __all__ = ['PROSE_PAGES', 'SOURCES', 'directives', 'without_directives', 'Note', 'parameter_notes', 'Symbol', 'public_symbols',
@@ -32,30 +34,19 @@ __all__ = ['PROSE_PAGES', 'SOURCES', 'directives', 'without_directives', 'Note',
            'reader_cells']
 
 # %% ../nbs/dev/96_pages_reader.ipynb #677a9ab6
-_DIRECTIVE = re.compile(r"\s*#\s*\|\s*([\w-]+):?\s*(.*)")
-
-
 def directives(
     source: str,  # text of a code cell
 ) -> dict[str, list[str]]:  # each directive with its words
     "Read the `#|` lines at the top of a cell."
-    found = {}
-    for line in source.strip().splitlines():
-        match = _DIRECTIVE.match(line)
-        if not match:
-            break
-        found[match[1]] = match[2].split()
-    return found
+    cell = Cell("", "code", source.strip())
+    return {name: list(words) for name, words in cell.directives.items()}
 
 
 def without_directives(
     source: str,  # text of a code cell
 ) -> str:  # the same without its first `#|` lines
     "Take the directives away from the top of a cell."
-    lines = source.strip().splitlines()
-    while lines and _DIRECTIVE.match(lines[0]):
-        lines.pop(0)
-    return "\n".join(lines).strip("\n")
+    return Cell("", "code", source.strip()).code.strip("\n")
 
 # %% ../nbs/dev/96_pages_reader.ipynb #924aa89f
 def _comments(code: str) -> dict[int, tuple[str, bool]]:
@@ -553,9 +544,6 @@ def _exported_cells(cell: nbformat.NotebookNode, page: Page, book: Book) -> list
     return [*entries, cell]
 
 # %% ../nbs/dev/96_pages_reader.ipynb #311d5860
-_WIDGET = "application/vnd.jupyter.widget-view+json"
-
-
 def reader_outputs(
     outputs: Iterable[nbformat.NotebookNode],  # of one cell
     here: str,  # path of the notebook in the repository
@@ -576,7 +564,7 @@ def reader_outputs(
     for output in copy.deepcopy(list(outputs)):
         data = output.get("data", {})
         if output.get("name") == "stderr" or (
-            _WIDGET in data and re.search(r"\d%\|", data.get("text/plain", ""))
+            WIDGET in data and re.search(r"\d%\|", data.get("text/plain", ""))
         ):
             continue
         if "text/html" in data:

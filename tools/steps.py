@@ -199,10 +199,15 @@ def check():
     step("generated files equal the notebooks", "methodbook-dev", "check")
     step("ruff", "ruff", "check", ".")
     step("ruff format", "ruff", "format", "--check", ".")
+    mypy()
 
 
 def types():
     setup("test")
+    mypy()
+
+
+def mypy():
     step("signatures name types that exist, overrides fit (mypy)", "mypy")
 
 

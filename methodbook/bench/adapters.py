@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .workloads import NumpyOps, Workload, draw_inputs, draw_parameters, numpy_step
-from ..core.errors import InputError, MethodbookError, check_choice
+from ..core.errors import InputError, MethodbookError, check_choice, check_integer, describe
 
 # %% auto #0
 __all__ = ['ADAPTERS', 'BackendUnavailable', 'Unsupported', 'Prepared', 'Adapter', 'NumpyAdapter', 'TorchAdapter',
@@ -335,6 +335,7 @@ def onnx_model(
     batch: int,  # samples B
 ) -> bytes:  # a serialised model, opset 17
     "Write `work` as an ONNX model."
+    check_integer("batch", batch, minimum=1)
     onnx = importlib.import_module("onnx")
     ops, make, number = _OnnxOps(onnx), onnx.helper, onnx.TensorProto.FLOAT
     p = {name: ops.constant(value) for name, value in draw_parameters(work).items()}
@@ -695,4 +696,11 @@ def unship(
     text: str,  # from `ship` of the process that started this one
 ) -> Any:
     "Turn the text of `ship` back into the thing."
-    return _cloudpickle().loads(base64.b64decode(text))
+    cloudpickle = _cloudpickle()
+    try:
+        return cloudpickle.loads(base64.b64decode(text, validate=True))
+    except (MemoryError, MethodbookError):
+        raise
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise InputError(f"`text`: expected what `ship` returned, got {describe(text)} ({why})") from error

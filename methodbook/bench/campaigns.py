@@ -21,9 +21,9 @@ from matplotlib.figure import Figure
 from scipy.stats import mannwhitneyu, ttest_ind
 
 from .comparison import binomial_interval, compare
-from .records import Records, launch_table, read
-from .runner import Plan
-from .statistics import contrast, judge
+from .records import Records, _check_records, launch_table, read
+from .runner import Plan, _check_settings
+from .statistics import _check_share, _flat, contrast, judge
 from ..core.errors import MissingData, check_integer, check_positive, expect
 from ..core.plot import INKS, STYLE
 
@@ -36,6 +36,7 @@ def campaign_plan(
     **changes: Any,  # fields of `Plan` that differ
 ) -> Plan:  # 24 cells, nine launches
     "Return the plan of a campaign, whose workers hold many cells each, for `campaign`."
+    _check_settings(changes, "changes")
     settings: dict[str, Any] = {"workloads": ("mlp", "cnn", "transformer"), "modes": ("fwd", "step")}
     settings |= {"batches": (1, 2, 4, 8), "launches": 9, "rounds": 24, "block_ms": 5.0, "budget_s": 1800.0}
     return Plan(**{**settings, **changes})
@@ -45,6 +46,9 @@ def effective_comparisons(
     table: pd.DataFrame,  # from `campaign`: columns ratio, low, high and file
 ) -> float:  # between the number of runs and the number of comparisons
     "Return how many independent comparisons `table` is worth, by the correlation of errors within a run."
+    needed = {"ratio", "low", "high", "file"}
+    good = isinstance(table, pd.DataFrame) and needed <= set(table.columns)
+    expect(good, "table", "the frame of `campaign`, with ratio, low, high and file", table)
     rows = table[table.ratio.notna() & table.low.notna()]
     width = np.log(rows.high.astype(float) / rows.low.astype(float)) / 2
     errors = pd.DataFrame({"z": np.log(rows.ratio.astype(float)) / width, "file": rows.file})
@@ -83,6 +87,8 @@ def usual_alarms(
     alpha: float = 0.05,  # level of each test
 ) -> dict[str, tuple[int, int]]:  # test -> (called different, asked)
     "Ask the usual tests whether two identical programs differ, launch by launch."
+    _check_records("records", records)
+    _check_share("alpha", alpha)
     launches = sorted({number for _, number in records.complete})
     cells = list(dict.fromkeys(row["cell"] for row in records.of("cell") if row["status"] == "ok"))
     calls, counts = _calls(records, cells, launches), dict.fromkeys(USUAL_TESTS, (0, 0))
@@ -171,6 +177,7 @@ def machine_facts(
     records: Records,  # of one run
 ) -> dict[str, Any]:  # without what is not known
     "Say in a few fields on which machine `records` were made."
+    _check_records("records", records)
     names = (
         "cpu_model",
         "cores",
@@ -241,6 +248,9 @@ def detection_curve(
 ) -> pd.DataFrame:  # shares of the verdicts, one row a slowdown
     "Simulate comparisons with a planted slowdown and return the shares of the verdicts."
     check_positive("spread", spread)
+    check_integer("seed", seed, minimum=0)
+    least = _flat("slowdowns", slowdowns).min()
+    expect(least > -1, "slowdowns", "numbers above -1", f"got {least:g}", "0.05 is 5 % slower.")
     for name, value in (("launches", launches), ("repeats", repeats)):
         check_integer(name, value, minimum=1)
     rng, rows = np.random.default_rng(seed), []

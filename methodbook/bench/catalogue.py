@@ -10,12 +10,13 @@ import html
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import date
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from importlib import resources
+from numbers import Real
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -197,6 +198,14 @@ def canonical(
     except ValueError:
         fix = f"Give the number in {metric.unit or 'its unit'} as `value`, and the printed words as `raw`."
         _refuse(ScaleError, metric.name, "a number", raw, fix)
+
+
+def _place(table: _Table, entity: Any, metric: str | Metric, raw: Any) -> Metric:
+    "The metric that the printed words `raw` are about; refuses what is no name and no words."
+    expect(isinstance(entity, str) and entity.strip(), "entity", "a name", entity)
+    fix = "Keep the printed words in `raw`, and give the number as `value`."
+    expect(isinstance(raw, str), "raw", "the words as printed", raw, fix)
+    return metric if isinstance(metric, Metric) else _find_metric(table, metric)
 
 # %% ../../nbs/bench/51_catalogue.ipynb #c898b015
 def _rows(name: str) -> list[dict[str, str]]:
@@ -454,6 +463,9 @@ def _find_cell(table: _Table, entity: str, metric: str) -> Cell:
 
 
 def _select(table: _Table, entities: list[str] | None, metrics: list[str] | None) -> Catalogue:
+    for name, chosen in {"entities": entities, "metrics": metrics}.items():
+        good = chosen is None or (isinstance(chosen, Iterable) and not isinstance(chosen, str))
+        expect(good, name, "None or a list of names", chosen, f"Write [{chosen!r}].")
     rows = table.entities if entities is None else [_find_entity(table, entity) for entity in entities]
     columns = [
         m.id for m in (table.metrics if metrics is None else [_find_metric(table, m) for m in metrics])
@@ -545,6 +557,16 @@ def _words(table: _Table, metric: Metric, value: Any) -> set[Any]:
     return {known[word.lower()] for word in clean}
 
 
+def _bound(table: _Table, metric: Metric, condition: str, wanted: Any) -> Any:
+    "What `atleast` and `atmost` compare with; refuses what `metric` cannot be compared with."
+    if metric.type in ("numeric", "set"):
+        expect(isinstance(wanted, Real) and not math.isnan(wanted), condition, "a number", wanted)
+        return wanted
+    expected = "a day" if metric.type == "date" else f"a word of the scale {metric.scale}"
+    expect(isinstance(wanted, str), condition, expected, wanted)
+    return wanted if metric.type == "date" else next(iter(_words(table, metric, wanted)))
+
+
 def _level(metric: Metric, value: Any) -> Any:
     "A value as something that can be ordered; None if it has no place in the order."
     if metric.type == "ordinal":
@@ -562,9 +584,7 @@ def _meets(table: _Table, entity: str, condition: str, wanted: Any) -> bool:
     if operator == "known":
         return bool(wanted) == (value is not None)
     if operator in ("atleast", "atmost"):
-        bound = (
-            wanted if metric.type in ("numeric", "set", "date") else next(iter(_words(table, metric, wanted)))
-        )
+        bound = _bound(table, metric, condition, wanted)
         here, there = _level(metric, value), bound if metric.type == "set" else _level(metric, bound)
         expect(there is not None, condition, f"a word of the scale {metric.scale}", wanted)
         return here is not None and (here >= there if operator == "atleast" else here <= there)
@@ -664,6 +684,7 @@ def number_checks() -> pd.DataFrame:
 
 # %% ../../nbs/bench/51_catalogue.ipynb #3c428534
 def _diff(before: _Table, after: _Table) -> pd.DataFrame:
+    expect(isinstance(after, _Table), "other", "a catalogue, from `load_catalogue`", after)
     expect(before.kind == after.kind, "other", f"a catalogue of {before.kind}", f"got one of {after.kind}")
     rows = []
     for place in dict.fromkeys((*before.force, *after.force)):
@@ -733,7 +754,7 @@ def _add(
     note: str = "",
 ) -> Catalogue:
     "Append a checked cell; `value` defaults to the canonical reading of `raw`."
-    place = metric if isinstance(metric, Metric) else _find_metric(table, metric)
+    place = _place(table, entity, metric, raw)
     if not source or (isinstance(source, Source) and not source.id):
         fix = "Name the paper, page or repository, with its version or commit."
         _refuse(MissingSource, "source", "where the value was read", source, fix)
@@ -754,7 +775,7 @@ def _frame_of(data: str | Path | pd.DataFrame) -> pd.DataFrame:
     "`data` as a table of text; refuses a file that is not there or no table."
     if isinstance(data, pd.DataFrame):
         return data
-    if not Path(data).is_file():
+    if not isinstance(data, str | Path) or not Path(data).is_file():
         raise MissingData(f"no file {data}: give the path of a CSV file.")
     try:
         return pd.read_csv(data, dtype=str, keep_default_na=False)
@@ -802,4 +823,5 @@ def read_catalogue(
             _refuse(MissingSource, "source", f"a source for {row['entity']}, {row['metric']}", row["source"])
         sources.setdefault(row["source"], Source(row["source"], row.get("source_title") or row["source"]))
         cells.append(_cell(row, known, sources))
+    expect(cells, "data", "at least one cell", "got none")
     return Catalogue(kind, tuple(cells), edition, max(cell.as_of for cell in cells))

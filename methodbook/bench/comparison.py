@@ -20,16 +20,28 @@ from methodbook.bench.records import (
     CELL_FIELDS,
     RECORD_SCHEMA,
     Records,
+    _check_records,
     block_table,
     call_times,
     cell_key,
     launch_table,
     read,
 )
-from .runner import Arm, Plan, Task, plan_dict, run, schedule, unfold
+from methodbook.bench.runner import (
+    Arm,
+    Plan,
+    Task,
+    _check_plan,
+    _check_settings,
+    plan_dict,
+    run,
+    schedule,
+    unfold,
+)
 from methodbook.bench.statistics import (
     MIN_EFFECT,
     Contrast,
+    _check_share,
     batch_scaling,
     contrast,
     geometric_mean,
@@ -43,7 +55,7 @@ from methodbook.bench.statistics import (
     thread_scaling,
 )
 from .workloads import Workload, workload, workload_hash
-from ..core.errors import InputError, check_choice, check_integer, expect
+from ..core.errors import InputError, check_choice, check_integer, check_positive, expect
 
 # %% auto #0
 __all__ = ['CONTENDED_EFFECT', 'simulate_records', 'contention_verdict', 'summary', 'noise_floors', 'IncomparableError',
@@ -114,6 +126,11 @@ def simulate_records(
     machine: str = "made-up",  # identity of the machine
 ) -> Records:
     "Write the records of a run that never happened."
+    _check_plan(plan)
+    check_integer("launches", launches, minimum=1)
+    for name, value in {"spread": spread, "gusts": gusts}.items():
+        check_positive(name, value, zero_ok=True)
+    check_positive("busy", busy)
     rng, rows = np.random.default_rng(seed), _made_up_head(plan, machine, peak)
     for launch in range(1, launches + 1):
         weather, blocks = rng.normal(0, spread), []  # the weather is shared by all arms
@@ -162,7 +179,7 @@ def _work(name: str) -> Workload | None:
 
 
 def _best_rate(records: Records, peak: float | None) -> float | None:
-    "The probe's peak."
+    "The best of the probes' peaks and the one that was given."
     probes = [row["peak"] for row in records.of("probe") if row.get("peak")]
     return max([*probes, *([peak] if peak else [])], default=None)
 
@@ -173,6 +190,7 @@ def summary(
     peak: float | None = None,  # operations per second the machine can do; None: the probe's
 ) -> pd.DataFrame:  # one row a cell and arm; times in s
     "Reduce `records` to one row for each cell and arm, failures included."
+    check_positive("peak", 1 if peak is None else peak)
     table, rows, limit = launch_table(records), [], _best_rate(records, peak)
     level = look_level(records.run.get("plan", {}).get("launches", (1,)))
     for _, cell in _cells(records).iterrows():
@@ -183,7 +201,7 @@ def summary(
             clock = "cpu" if state == "contended" and cell.threads == 1 else "wall"
             found = t_interval(mine[clock].to_numpy(), level)
             work = _work(cell.workload)
-            flops = work.flops(cell.batch, cell["mode"]) if work else None
+            flops = work.flops(cell.batch, cell["mode"]) if work and cell["mode"] in work.modes else None
             row |= {"time": found.point, "low": found.low, "high": found.high, "half_width": found.relative}
             row |= {
                 "clock": clock,
@@ -289,6 +307,18 @@ def _sentence(row: Any) -> str:
     return f"{row.cell}: {row.candidate} {what}: {size}; {row.reason}"
 
 # %% ../../nbs/bench/56b_comparison.ipynb #aea884ec
+def _check_sides(records: Any, baseline: Any, candidate: Any, floor: Any) -> None:
+    "Refuse what cannot be the two sides of a comparison, or its noise floor."
+    _check_records("records", records)
+    expect(
+        isinstance(baseline, str | Records), "baseline", "an arm, or the Records of an older run", baseline
+    )
+    alone = candidate is None or isinstance(baseline, str)
+    expect(alone, "candidate", "None beside an older run, whose arms are paired by name", candidate)
+    good = floor is None or isinstance(floor, Mapping | Records)
+    expect(good, "floor", "None, a mapping of cell to number, or Records", floor)
+
+
 def _check_same(old: Records, new: Records, any_machine: bool) -> None:
     "Refuse records of other machines or of other work."
     if not any_machine and old.machines != new.machines:
@@ -326,6 +356,7 @@ def _pairs(records: Records, baseline: str | Records, candidate: str | None) -> 
         if label is not None:
             check_choice(name, label, arms)
     others = [arm for arm in arms if arm != baseline] if candidate is None else [candidate]
+    expect(others and others != [baseline], "candidate", "another arm than the baseline", f"got {baseline!r}")
     have = set(zip(cells.cell, cells.arm, strict=True))
     names = dict.fromkeys(cells.cell)
     return [
@@ -434,6 +465,8 @@ def compare(
 
     Raises `IncomparableError` for other work or another machine.
     """
+    _check_sides(records, baseline, candidate, floor)
+    check_positive("min_effect", MIN_EFFECT if min_effect is None else min_effect)
     old, paired = (baseline, False) if isinstance(baseline, Records) else (records, True)
     if not paired:
         _check_same(old, records, any_machine)
@@ -469,6 +502,7 @@ def percentile_table(
     quantiles: tuple[float, ...] = (0.5, 0.9, 0.95, 0.99),  # between 0 and 1
 ) -> pd.DataFrame:  # one row a cell, arm and quantile; times in s, None where the samples are too few
     "Return percentiles of single calls and their conservative values."
+    _check_records("records", records)
     rows = []
     for _, cell in _cells(records).iterrows():
         times = call_times(records, cell.cell, cell.arm)
@@ -516,7 +550,9 @@ def side_by_side(
     **settings: Any,  # fields of `Plan` but workloads and arms: batches, launches, budget_s, ...
 ) -> Comparison:
     "Measure `variants` in fresh processes, check that they return the same, and compare them."
-    expect(len(variants) >= 2, "variants", "at least two callables by label", f"got {len(variants)}")
+    several = isinstance(variants, Mapping) and len(variants) >= 2
+    expect(several, "variants", "at least two callables by label", variants)
+    _check_settings(settings, but=("workloads", "arms"))
     work = Workload.of(name, variants, data=data)
     records = run(Plan(work, **{"batches": 1, **settings}), out)
     return compare(records, next(iter(variants)))
@@ -530,6 +566,7 @@ def binomial_interval(
     "Return the exact (Clopper-Pearson) interval of a share."
     check_integer("trials", trials, minimum=1)
     check_integer("hits", hits, minimum=0, maximum=trials)
+    _check_share("level", level)
     tail = (1 - level) / 2
     low = float(beta.ppf(tail, hits, trials - hits + 1)) if hits else 0.0
     high = float(beta.ppf(1 - tail, hits + 1, trials - hits)) if hits < trials else 1.0
@@ -549,6 +586,7 @@ def campaign(
 
     A plan with `launches=9` finds 5 % on a quiet machine; with the default looks 10 %. See `campaign_plan`.
     """
+    _check_plan(plan)
     check_integer("comparisons", comparisons, minimum=1)
     copy = Arm(arm, label=f"{arm}#2", slowdown=slowdown)
     rows: list[pd.DataFrame] = []

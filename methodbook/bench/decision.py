@@ -9,6 +9,7 @@ import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -27,6 +28,7 @@ from methodbook.bench.catalogue import (
     ScaleError,
     UnknownMetric,
 )
+from .statistics import _numbers
 from methodbook.core.errors import (
     InputError,
     check_choice,
@@ -104,6 +106,7 @@ def _column(
     worth = (lambda have: len(have & need) / len(need)) if need else set_value
     cells = [catalogue.force.get((entity, metric.id)) for entity in catalogue]
     values = np.array([math.nan if cell is None else _number(cell, words, off, worth) for cell in cells])
+    expect(not np.isinf(values).any(), metric.name, "finite numbers", "got an infinite one")
     expect(np.isfinite(values).any(), metric.name, "a known value", "got none", "Leave the metric out.")
     if metric.type == "ordinal":
         low, high = min(words.values()), max(words.values())
@@ -114,16 +117,17 @@ def _column(
 # %% ../../nbs/bench/52_decision.ipynb #e36773c8
 def _directions(catalogue: Catalogue, criteria: Sequence[str] | None, polarity: Any) -> dict[str, int]:
     "The direction of each criterion by metric id; a criterion without one is refused."
+    expect(not isinstance(criteria, str), "criteria", "None or a list of metrics", criteria)
     given = {} if polarity in (None, "ignore") else polarity
-    expect(
-        isinstance(given, Mapping), "polarity", "None, 'ignore' or a mapping of metric to +1 or -1", polarity
-    )
+    expect(isinstance(given, Mapping), "polarity", "None, 'ignore' or a mapping to +1 or -1", polarity)
     said = {catalogue.metric(name).id: sign for name, sign in given.items()}
     if criteria is None:
         chosen = [m for m in catalogue.metrics if m.type != "date" and (m.polarity or m.id in said)]
     else:
         chosen = [catalogue.metric(name) for name in criteria]
+    expect(chosen, "criteria", "at least one metric with a direction", "got none")
     signs = {metric.id: said.get(metric.id, metric.polarity) for metric in chosen}
+    expect(len(signs) == len(chosen), "criteria", "each metric once", f"got {', '.join(criteria or ())}")
     for metric in chosen:
         if signs[metric.id] not in (1, -1):
             fix = f"Pass polarity={{{metric.key!r}: +1 or -1}}, or leave the metric out."
@@ -141,9 +145,12 @@ def _weights(metrics: Sequence[Metric], weights: Any) -> np.ndarray:
             if not places:
                 known = ", ".join(metric.key for metric in metrics)
                 _raise(UnknownMetric, "weights", f"criteria among {known}", name)
+            if not isinstance(weight, Real):
+                _raise(WeightError, f"weight of {name}", "a number", weight)
             array[places[0]] = weight
     else:
-        array = np.asarray(weights, dtype=float)
+        array = _numbers("weights", weights)
+        expect(array.ndim == 1, "weights", "a flat list of numbers", array)
         check_same_length(weights=array, criteria=metrics)
     if not (np.isfinite(array).all() and (array >= 0).all() and array.any()):
         got = dict(zip((metric.key for metric in metrics), array.tolist(), strict=True))
@@ -220,7 +227,10 @@ class _Weighed(_Numbers):
 
     def scores(self, method: str = "wsm", weights: np.ndarray | None = None) -> np.ndarray:
         "Scores `(m,)`, or `(n, m)` for many `weights` `(n, k)`, by `method`; more is better."
-        return _scores(self, method, self.weights if weights is None else weights)
+        used = self.weights if weights is None else _numbers("weights", weights)
+        many, fits = len(self.criteria), used.shape[-1:] == (len(self.criteria),)
+        expect(fits, "weights", f"{many} numbers, one a criterion", f"got shape {used.shape}")
+        return _scores(self, method, used)
 
     def rank(self, method: str = "wsm") -> pd.DataFrame:
         "A frame with `entity`, `score`, `rank` (ties share the better rank) and `tie_group`, the best first."
@@ -283,6 +293,7 @@ class DecisionMatrix(_Weighed):
         normalise: str = "auto",  # "none", "minmax", or "auto": "none" if all bounds are equal
         cost: str = "auto",  # "flip", "typed", or "auto": typed for TOPSIS, else flip
     ):
+        expect(isinstance(catalogue, Catalogue), "catalogue", "what `load_catalogue` gives", catalogue)
         check_choice("normalise", normalise, ("auto", "none", "minmax"))
         check_choice("cost", cost, ("auto", "flip", "typed"))
         signs, needs = _directions(catalogue, criteria, polarity), _wanted(catalogue, wanted)
@@ -469,7 +480,8 @@ def from_arrays(
     "A `DecisionMatrix` of plain `values`, with the direction of every column in `polarity`."
     check_choice("normalise", normalise, ("none", "minmax"))
     check_choice("cost", cost, ("auto", "flip", "typed"))
-    table = np.asarray(values, dtype=float)
+    table = _numbers("values", values)
+    expect(not np.isinf(table).any(), "values", "finite numbers, or NaN where unknown", "got an infinite one")
     expect(table.ndim == 2 and table.size > 0, "values", "a table (m, k) with at least one cell", values)
     rows, width = table.shape
     names = list(entities) if entities is not None else [f"entity {i + 1}" for i in range(rows)]
@@ -480,6 +492,7 @@ def from_arrays(
         ("polarity", polarity, width),
     ):
         expect(len(items) == size, name, f"{size} items, as `values` has", f"got {len(items)}")
+        expect(name == "polarity" or len(set(items)) == size, name, "different names", f"got {list(items)}")
     columns = []
     for title, sign, column in zip(titles, polarity, table.T, strict=True):
         if sign not in (1, -1):
@@ -547,6 +560,7 @@ def _acceptability(matrix: DecisionMatrix, method: str, n: int, alpha: float, se
     "Draw weightings in blocks and count ranks."
     check_integer("n", n, minimum=1)
     check_positive("alpha", alpha)
+    check_integer("seed", seed, minimum=0)
     rng = np.random.default_rng(seed)
     many, width = len(matrix.entities), len(matrix.criteria)
     share, central = np.zeros((many, many)), np.zeros((many, width))

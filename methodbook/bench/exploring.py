@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from .catalogue import Catalogue, load_catalogue
 from .decision import METHODS, DecisionMatrix, heatmap
-from ..core.errors import check_choice
+from ..core.errors import check_choice, expect
 from ..core.plot import INKS, STYLE, figure_png, import_widgets
 
 # %% auto #0
@@ -36,7 +36,9 @@ class _Shown:
             check_choice("changes", name, _STATE)
         if changes.get("kind", self.kind) != self.kind:  # other metrics and names
             now |= {"weights": {}, "polarity": None, "entities": None}
-        weights = {**now["weights"], **changes.pop("weights", {})}
+        more = changes.pop("weights", None) or {}
+        expect(isinstance(more, Mapping), "weights", "a mapping of metric to number", more)
+        weights = {**now["weights"], **more}
         return Exploration(**{**now, **changes, "weights": weights})
 
     def ranking(self) -> pd.DataFrame:
@@ -67,6 +69,8 @@ class Exploration(_Shown):
     ):
         check_choice("kind", kind, ("hardware", "frameworks"))
         check_choice("method", method, METHODS)
+        good = weights is None or isinstance(weights, Mapping)
+        expect(good, "weights", "a mapping of metric to number", weights)
         self.kind, self.as_of, self.method, self.missing = kind, as_of, method, missing
         self.weights, self.polarity = dict(weights or {}), polarity
         self.entities = None if entities is None else list(entities)
@@ -199,4 +203,6 @@ def explorer(
     **state: Any,  # as_of, method, weights, polarity, missing, entities: see `Exploration`
 ) -> Explorer:
     "Return sliders for weights, direction and method over the survey's tables, with the ranking they make."
+    for name in state:
+        check_choice("state", name, _STATE[1:])
     return Explorer(Exploration(kind, **state))

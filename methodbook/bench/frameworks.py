@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from .campaigns import machine_facts
 from .comparison import summary
-from .records import Records
+from .records import Records, _check_records
 from ..core.errors import check_choice, expect
 from ..core.plot import INKS, STYLE
 
@@ -57,6 +57,8 @@ def condense_frameworks(
     records: Records,  # of one run
 ) -> dict[str, Any]:  # for `save_result`
     "Reduce a run of many frameworks to one line a cell and framework, with versions and machine."
+    _check_records("records", records)
+    expect(records.of("end"), "records", "a run that came to its end", "got none", "Go on with resume=True.")
     table, facts = summary(records), _facts(records)
     rows = [_row(one, facts[one.cell, one.arm]) for one in table.itertuples()]
     end = records.of("end")[-1]
@@ -77,8 +79,14 @@ def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.4g}")
 
 # %% ../../nbs/bench/58c_frameworks.ipynb #4da7ca50
+def _rows(numbers: Mapping[str, Any]) -> pd.DataFrame:
+    good = isinstance(numbers, Mapping) and "rows" in numbers
+    expect(good, "numbers", "what `condense_frameworks` returned", numbers)
+    return pd.DataFrame(numbers["rows"])
+
+
 def _frame(numbers: Mapping[str, Any]) -> pd.DataFrame:
-    frame = pd.DataFrame(numbers["rows"])
+    frame = _rows(numbers)
     frame = frame[(frame.status == "ok") & (frame.get("light") != "too_fast")].copy()
     expect(len(frame) > 0, "numbers", "at least one measured cell", "got none")
     frame["cell"] = frame.cell.str.replace("/float32/cpu", "").str.replace("/t1", "")
@@ -108,7 +116,7 @@ def parity(
     numbers: Mapping[str, Any],  # from `condense_frameworks`
 ) -> pd.DataFrame:  # cells by frameworks: largest absolute error, or the status
     "Lay out how far each framework's answers are from the reference in double precision."
-    frame = pd.DataFrame(numbers["rows"])
+    frame = _rows(numbers)
     frame["cell"] = frame.cell.str.replace("/float32/cpu", "").str.replace("/t1", "")
     errors = ["" if error is None or _is_nan(error) else f"{error:.0e}" for error in frame.error]
     frame["shown"] = [e if s == "ok" else s for e, s in zip(errors, frame.status, strict=True)]

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import MethodbookError, check_integer, check_positive
+from ..core.errors import MethodbookError, check_integer, check_positive, expect
 
 # %% auto #0
 __all__ = ['KNOWN_PACKAGES', 'KNOWN_VARIABLES', 'THREAD_VARIABLES', 'KERNEL_VARIABLES', 'Machine', 'usable_cpus',
@@ -146,6 +146,7 @@ def timer_overhead(
     repeats: int = 2000,  # pairs of readings
 ) -> float:  # s
     "Return the median cost of a pair of clock readings."
+    check_integer("repeats", repeats, minimum=1)
     stamps = [time.perf_counter_ns() for _ in range(repeats + 1)]
     return float(np.median(np.diff(stamps))) * 1e-9
 
@@ -223,6 +224,7 @@ def fresh_python(
     python: str = sys.executable,  # interpreter
 ) -> tuple[list[str], dict[str, str]]:  # command and environment for `subprocess`
     "Return how to start a `python` that is pinned before it imports, knows this package, and runs `code`."
+    check_integer("threads", threads, minimum=1)
     chosen = list(usable_cpus()[-threads:] if cpus is None else cpus)
     folder = Path(importlib.util.find_spec("methodbook").origin).resolve().parent
     steps = [
@@ -349,6 +351,8 @@ class EnergyMeter:
     "Reads the energy counters of all packages at its start and at `stop`."
 
     def __init__(self, root: str | Path = "/", idle_watts: float | None = None, shortest: float = 1.0):
+        check_positive("idle_watts", 0 if idle_watts is None else idle_watts, zero_ok=True)
+        check_positive("shortest", shortest, zero_ok=True)
         self.root, self.idle_watts, self.shortest = root, idle_watts, shortest
         folder = Path(root) / "sys/class/powercap"
         zones = sorted(folder.glob("*")) if folder.is_dir() else []
@@ -393,6 +397,7 @@ class Roofline:
         "Return the bandwidth at the size nearest to `working_set`; of the largest size if None."
         if working_set is None:
             return self.bandwidth[max(self.bandwidth)]
+        check_positive("working_set", working_set)
         return self.bandwidth[min(self.bandwidth, key=lambda size: abs(math.log(size / working_set)))]
 
     def ridge(self, working_set: float | None = None) -> float:
@@ -422,6 +427,14 @@ def _best(call: Any, seconds: float) -> float:
             return best
 
 
+def _check_dtype(dtype: Any) -> None:
+    try:
+        good = np.dtype(dtype).kind in "iufc"
+    except TypeError:
+        good = False
+    expect(good, "dtype", "a number type of NumPy, such as 'float32' or 'float64'", dtype)
+
+
 def measure_roofline(
     seconds: float = 1.0,  # time to spend, about
     threads: int = 1,  # threads this process was limited to; recorded only
@@ -430,6 +443,11 @@ def measure_roofline(
 ) -> Roofline:
     "Probe peak and bandwidth in this process, which should be pinned and limited already."
     check_positive("seconds", seconds)
+    check_integer("threads", threads, minimum=1)
+    _check_dtype(dtype)
+    expect(len(sizes_mib) > 0, "sizes_mib", "at least one size", "got none")
+    for size in sizes_mib:
+        check_positive("sizes_mib", size)
     share, peak, bandwidth = seconds / (3 + len(sizes_mib)), 0.0, {}
     for n in (256, 512, 1024):
         a, b, out = np.ones((n, n), dtype), np.ones((n, n), dtype), np.empty((n, n), dtype)
@@ -450,6 +468,7 @@ def probe(
     python: str = sys.executable,  # interpreter with NumPy
 ) -> Roofline:
     "Measure the roofline in a fresh, pinned interpreter."
+    check_positive("seconds", seconds)
     code = "\n".join([
         "import json, dataclasses",
         "from methodbook.bench.machine import measure_roofline",

@@ -13,9 +13,9 @@ from typing import Any
 import pandas as pd
 
 from .comparison import compare, noise_floors, summary
-from .records import Records, launch_table
+from .records import Records, _check_records, launch_table
 from .statistics import LOOKS, tight
-from ..core.errors import check_choice, expect
+from ..core.errors import check_choice, check_positive, expect
 
 # %% auto #0
 __all__ = ['PRINCIPLES', 'CHECK_RESULTS', 'METRICS', 'Check', 'Audit', 'audit']
@@ -471,6 +471,16 @@ def audit(
     After W. Dai and D. Berleant, "Benchmarking deep learning hardware and frameworks" (2019), section I. No
     check passes for what was not measured, and there is no overall grade.
     """
+    _check_records("records", records)
+    if other is not None:
+        _check_records("other", other)
+    check_positive("price", 0 if price is None else price, zero_ok=True)
+    expect(
+        metrics is None or isinstance(metrics, Mapping),
+        "metrics",
+        "None or a mapping like `METRICS`",
+        metrics,
+    )
     facts = _Facts(records, METRICS if metrics is None else metrics, other, price, catalogue_problems)
     checks = []
     for principle, question, advice, check in _CHECKS:

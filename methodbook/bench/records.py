@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.errors import InputError, MissingData, expect
+from ..core.errors import InputError, MissingData, check_choice, expect
 
 # %% auto #0
 __all__ = ['RECORD_SCHEMA', 'RECORD_KINDS', 'CELL_FIELDS', 'SchemaError', 'Records', 'read', 'RecordWriter', 'cell_key',
@@ -122,7 +122,7 @@ def read(
 ) -> Records:
     "Read `path`; a torn last line is left out with a warning."
     if not isinstance(path, str | Path):
-        expect(len(path) > 0, "path", "at least one file", path)
+        expect(isinstance(path, Sequence) and len(path) > 0, "path", "at least one file", path)
         return sum((read(one) for one in path[1:]), read(path[0]))
     path = Path(path)
     if not path.exists():
@@ -142,6 +142,8 @@ class RecordWriter:
         self.rows: list[dict[str, Any]] = []
         if self.path is None:
             return
+        come = f"got the folder {self.path.name!r}"
+        expect(not self.path.is_dir(), "path", "a file of records", come, "Name a file in it.")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.exists():
             self.rows, torn = _parse(self.path)
@@ -201,10 +203,15 @@ def _middle(values: Sequence[float]) -> float:
 _LAUNCH = ["run_id", "cell", "arm", "launch"]
 
 
+def _check_records(name: str, records: Any) -> None:
+    expect(isinstance(records, Records), name, "Records, from `run` or `read`", records)
+
+
 def block_table(
     records: Records,  # of one or more runs
 ) -> pd.DataFrame:  # one row a block of a complete launch; times in s
     "Reduce each block of `records` to the medians of its readings."
+    _check_records("records", records)
     rows, complete = [], records.complete
     for block in records.of("block"):
         if (block["run_id"], block["launch"]) not in complete:
@@ -234,6 +241,8 @@ def call_times(
     clock: str = "wall",  # "wall" or "cpu"
 ) -> np.ndarray:  # times of single calls, contended blocks left out `(n,)`, s
     "Return the times of all calls of one cell and arm in clean and noisy blocks of complete launches."
+    _check_records("records", records)
+    check_choice("clock", clock, ("wall", "cpu"))
     complete = records.complete
     chosen = [
         np.asarray(block[f"{clock}_ns"]) * 1e-9 / block["n_inner"]

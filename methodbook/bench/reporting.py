@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from .comparison import Comparison, compare, percentile_table, scaling_table, summary
 from .machine import Roofline
 from .principles import METRICS, Audit, audit
-from .records import Records
+from .records import Records, _check_records
 from .workloads import workload
 from ..core.errors import InputError, expect
 from ..core.plot import INKS, STYLE, Report
@@ -100,6 +100,7 @@ def plot_ratios(
     found: Comparison,  # from `compare`
 ) -> Figure:
     "Draw all ratios of a comparison with their intervals and the band of the smallest effect."
+    expect(isinstance(found, Comparison), "found", "a Comparison, from `compare`", found)
     table = found.table[found.table.ratio.notna()].reset_index(drop=True)
     expect(len(table) > 0, "found", "at least one ratio", "got none")
     ratio, low, high = (table[name].astype(float) for name in ("ratio", "low", "high"))
@@ -131,6 +132,7 @@ def plot_roofline(
     records: Records,  # of one run with a probe
 ) -> Figure:
     "Draw the forward cells of built-in workloads under the machine's roofs."
+    _check_records("records", records)
     probes = [row for row in records.of("probe") if row.get("peak")]
     expect(len(probes) > 0, "records", "a probed roofline", "got none", "Run again on a machine with NumPy.")
     sizes = {int(float(size)): speed for size, speed in probes[0]["bandwidth"].items()}
@@ -338,6 +340,7 @@ def report(
     price: float | None = None,  # of an hour of the machine
 ) -> BenchReport:
     "Put a run into one report."
+    _check_records("records", records)
     cells = records.of("cell")
     expect(len(cells) > 0, "records", "a run with at least one cell", "got none")
     several = len({row["arm"] for row in cells}) > 1

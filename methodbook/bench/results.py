@@ -22,11 +22,11 @@ from .comparison import campaign, compare, simulate_records, summary
 from .decision import DecisionMatrix, heatmap
 from .frameworks import leaders
 from .principles import METRICS, PRINCIPLES, Audit, audit
-from .records import Records
+from .records import Records, _check_records
 from .reporting import plot_ratios
-from .runner import Arm, Plan, run
+from .runner import Arm, Plan, _check_settings, run
 from ..core.claims import Claim
-from ..core.errors import check_choice, check_integer
+from ..core.errors import check_choice, check_integer, expect
 from ..core.plot import Report
 from ..core.runs import load_result, save_result
 
@@ -40,6 +40,7 @@ def sound_run(
     **changes: Any,  # fields of `Plan` that differ
 ) -> Records:
     "Make up a run on two hosts to which no principle objects."
+    _check_settings(changes, "changes")
     settings: dict[str, Any] = {"arms": ("numpy", "torch", "torch#2"), "modes": ("fwd", "step"), "rounds": 2}
     plan = Plan(**{**settings, "batches": (1, 8, 64), "threads": (1, 2), "force": True, **changes})
     hosts = [simulate_records(plan, seed=seed, launches=5, machine=f"host {seed}") for seed in (1, 2)]
@@ -312,6 +313,8 @@ def default_plan_numbers(
     records: Records,  # of the default plan
 ) -> dict[str, Any]:  # for `save_result`
     "Condense a run of the default plan: how long, how tight, and why no tighter."
+    _check_records("records", records)
+    expect(records.of("end"), "records", "a run that came to its end", "got none", "Go on with resume=True.")
     end, table = records.of("end")[-1], summary(records)
     table = table[table.status == "ok"]
     kept = ["cell", "arm", "time", "half_width", "clock", "contention", "launches"]

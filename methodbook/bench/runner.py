@@ -55,6 +55,8 @@ class Arm:
     variant: bool = False  # whether `adapter` is a variant of a workload of your own
 
     def __post_init__(self):
+        expect(isinstance(self.adapter, str | Adapter), "adapter", "a name or an Adapter", self.adapter)
+        check_positive("slowdown", self.slowdown, zero_ok=True)
         name = self.adapter if isinstance(self.adapter, str) else self.adapter.name
         object.__setattr__(self, "label", self.label or name)
         if isinstance(self.adapter, str) and not self.variant:
@@ -89,6 +91,8 @@ def _settled(plan: Plan) -> dict[str, tuple]:
     arms = [one if isinstance(one, Arm) else Arm(one) for one in _listed(plan.arms)]
     labels = [arm.label for arm in arms]
     expect(len(works) > 0, "workloads", "at least one workload", works)
+    for work in works:
+        expect(isinstance(work, Workload), "workloads", "names, or work of your own as a Workload", work)
     fix = 'Write "torch#2" for a second one.'
     expect(len(set(labels)) == len(labels), "arms", "different labels", f"got {labels}", fix)
     listed = {name: tuple(_listed(getattr(plan, name))) for name in ("modes", "batches", "threads")}
@@ -97,6 +101,7 @@ def _settled(plan: Plan) -> dict[str, tuple]:
     for name in ("rounds", "min_iters", "turns"):
         check_integer(name, getattr(plan, name), minimum=1)
     check_integer("seed", plan.seed, minimum=0)
+    check_integer("memory_mb", 1 if plan.memory_mb is None else plan.memory_mb, minimum=1)
     for name in ("block_ms", "target", "budget_s", "timeout_s"):
         check_positive(name, getattr(plan, name))
     return {"workloads": tuple(works), "arms": tuple(arms), "launches": looks, **listed}
@@ -148,10 +153,15 @@ class Task:
         return self.work.name if self.arm.variant else "", self.arm.label, self.cell["threads"]
 
 # %% ../../nbs/bench/55_runner.ipynb #ead578b6
+def _check_plan(plan: Any) -> None:
+    expect(isinstance(plan, Plan), "plan", "a Plan", plan, "See `Plan` and `load_plan`.")
+
+
 def unfold(
     plan: Plan,  # what to measure
 ) -> list[Task]:
     "List the tasks of `plan`."
+    _check_plan(plan)
     tasks = []
     for work in plan.workloads:
         own = [Arm(label, variant=True) for label in work.variants]
@@ -174,6 +184,7 @@ def plan_dict(
     plan: Plan,  # what to measure
 ) -> dict[str, Any]:
     "Describe `plan` in JSON, with a digest of each workload."
+    _check_plan(plan)
     simple = {name: value for name, value in vars(plan).items() if name not in ("workloads", "arms")}
     works = [{"name": work.name, "hash": workload_hash(work), "domain": work.domain,
               "parity": work.parity, "variants": list(work.variants)} for work in plan.workloads]  # fmt: skip
@@ -183,16 +194,28 @@ def plan_dict(
     return {**full, "plan_hash": hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:12]}
 
 # %% ../../nbs/bench/55_runner.ipynb #26a6c66a
+def _check_settings(
+    settings: Any, name: str = "settings", kind: type = Plan, but: Sequence[str] = ()
+) -> None:
+    "Refuse `settings` unless its keys are fields of `kind`, those in `but` excluded."
+    known = sorted(set(kind.__dataclass_fields__) - set(but))
+    expect(isinstance(settings, Mapping), name, f"a mapping of fields of {kind.__name__}", settings)
+    for key in settings:
+        check_choice(name, key, known)
+
+
 def load_plan(
     settings: Mapping[str, Any],  # fields of a plan, as read from a YAML or JSON file
 ) -> Plan:
     "Make a plan from plain `settings`; unknown fields are refused."
-    known = set(Plan.__dataclass_fields__)
-    for name in settings:
-        check_choice("settings", name, sorted(known))
-    arms = [
-        Arm(**arm) if isinstance(arm, Mapping) else arm for arm in _listed(settings.get("arms", Plan.arms))
-    ]
+    _check_settings(settings)
+    given = settings.get("arms", Plan.arms)
+    arms = [given] if isinstance(given, Mapping) else _listed(given)
+    for place, arm in enumerate(arms):
+        if isinstance(arm, Mapping):
+            _check_settings(arm, "arms", Arm)
+            expect("adapter" in arm, "arms", "an `adapter` in each", "got none")
+            arms[place] = Arm(**arm)
     return Plan(**{**settings, "arms": arms})
 
 # %% ../../nbs/bench/55_runner.ipynb #e0c64b28
@@ -205,6 +228,7 @@ def schedule(
     The arms of a cell follow each other, in random order, so that they meet the same weather: a machine's
     speed changes within tenths of a second.
     """
+    check_integer("launch", launch, minimum=1)
     cells: dict[str, list[int]] = {}
     for index, task in enumerate(unfold(plan)):
         cells.setdefault(task.key[0], []).append(index)
@@ -333,6 +357,8 @@ def run_launch(
     given_up: set[tuple[str, str]] | None = None,  # cells and arms that failed before; grows
 ) -> list[dict[str, Any]]:  # rows of kinds "cell", "block" and, last, "launch"
     "Do one launch of `plan` and return its rows."
+    _check_plan(plan)
+    check_integer("number", number, minimum=1)
     began, meter = time.monotonic(), EnergyMeter()
     with tempfile.TemporaryDirectory() as own:
         launch = _Launch(plan, number, Path(folder or own), set() if given_up is None else given_up)
@@ -447,6 +473,7 @@ def run(
     Failures of a contestant are rows. Raises `InputError` for a plan or a file that cannot be used.
     """
     plan = Plan() if plan is None else plan
+    _check_plan(plan)
     writer, run_id, new = _open(plan, out, resume)
     began, cpu = time.monotonic(), _cpu_seconds()
     if new:
@@ -527,6 +554,7 @@ def parity_table(
     plan: Plan,  # what would be measured
 ) -> pd.DataFrame:  # a row for each cell, a column for each arm: largest error, or the status
     "Check the answers of all contestants of `plan`."
+    _check_plan(plan)
     with tempfile.TemporaryDirectory() as folder:
         launch = _Launch(plan, 1, Path(folder), set())
         for home in dict.fromkeys(task.home for task in launch.tasks):

@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy.special import betainc, ndtri, stdtr, stdtrit
@@ -36,7 +38,12 @@ def simulate_launches(
     iteration: float = 0.01,  # sd of log time between calls of a block
 ) -> np.ndarray:  # times `(launches, blocks, iterations)`, s
     "Draw call times with noise at the levels launch, `block` and `iteration`."
+    _check_source(rng)
     check_positive("median", median)
+    for name, count in {"launches": launches, "blocks": blocks, "iterations": iterations}.items():
+        check_integer(name, count, minimum=1)
+    for name, spread in {"between": between, "block": block, "iteration": iteration}.items():
+        check_positive(name, spread, zero_ok=True)
     u = rng.normal(0, between, (launches, 1, 1))
     v = rng.normal(0, block, (launches, blocks, 1))
     w = rng.normal(0, iteration, (launches, blocks, iterations))
@@ -47,7 +54,54 @@ def launch_medians(
     samples: Sequence | np.ndarray,  # per launch its blocks, per block its times, s
 ) -> np.ndarray:  # `(launches,)`, s
     "Reduce each launch to the median over its blocks of the blocks' medians."
+    expect(_is_nested(samples), "samples", "launches of blocks of at least one time", samples)
     return np.array([np.median([np.median(block) for block in launch]) for launch in samples])
+
+# %% ../../nbs/bench/56_statistics.ipynb #645f174a
+def _check_source(rng: Any) -> None:
+    fix = "Write numpy.random.default_rng(0)."
+    expect(isinstance(rng, np.random.Generator), "rng", "a source of random numbers", rng, fix)
+
+
+def _check_share(name: str, value: Any) -> None:
+    "Refuse `value` unless it is between 0 and 1; a number of per cent gets a hint."
+    number = isinstance(value, Real)
+    fix = f"Write {value / 100:g}, not {value:g}." if number and 1 < value < 100 else ""
+    expect(number and 0 < value < 1, name, "a number between 0 and 1", value, fix)
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    "`values` as floats, whatever their shape; refuses text and ragged lists."
+    try:
+        whole = hasattr(values, "shape") or not isinstance(values, Iterable)
+        array = np.asarray(values if whole else list(values))
+        good = array.dtype.kind in "biufO"  # O: None stands for NaN
+        array = array.astype(np.float64) if good else array
+    except (TypeError, ValueError):
+        good = False
+    expect(good, name, "numbers", values)
+    return array
+
+
+def _flat(name: str, values: Any, expected: str = "a flat list of at least one number") -> np.ndarray:
+    "`values` as a flat array of finite numbers."
+    array = _numbers(name, values)
+    expect(array.ndim == 1 and array.size > 0, name, expected, array)
+    check_finite(name, array)
+    return array
+
+
+def _positive(name: str, values: Any) -> np.ndarray:
+    array = _flat(name, values, "a flat list of at least one time")
+    expect(bool((array > 0).all()), name, "times above zero", f"got a smallest value of {array.min():g}")
+    return array
+
+
+def _is_nested(samples: Any) -> bool:
+    try:
+        return len(samples) > 0 and all(len(one) > 0 and min(map(len, one)) > 0 for one in samples)
+    except TypeError:
+        return False
 
 # %% ../../nbs/bench/56_statistics.ipynb #cc6b43a8
 @dataclass(frozen=True)
@@ -72,6 +126,7 @@ def t_interval(
     level: float = 0.95,  # confidence level
 ) -> Interval:
     "Return the geometric mean of `medians` with Student's interval in logarithms."
+    _check_share("level", level)
     logs = np.log(_positive("medians", medians))
     point, count = float(np.exp(logs.mean())), len(logs)
     if count < 3:
@@ -80,14 +135,6 @@ def t_interval(
     return Interval(point, float(point * np.exp(-half)), float(point * np.exp(half)), level, count)
 
 
-def _positive(name: str, values: Iterable[float]) -> np.ndarray:
-    array = np.asarray(list(values) if not isinstance(values, np.ndarray) else values, dtype=np.float64)
-    expect(array.ndim == 1 and array.size > 0, name, "a flat list of at least one time", array)
-    check_finite(name, array)
-    expect(bool((array > 0).all()), name, "times above zero", f"got a smallest value of {array.min():g}")
-    return array
-
-# %% ../../nbs/bench/56_statistics.ipynb #5eb22a42
 def bootstrap_interval(
     values: Sequence[float] | np.ndarray,  # what is drawn from with replacement `(n,)`
     rng: np.random.Generator,  # source of the draws
@@ -95,6 +142,9 @@ def bootstrap_interval(
     level: float = 0.95,  # confidence level
 ) -> tuple[float, float]:
     "Return the percentile bootstrap interval of the median of `values`."
+    _check_source(rng)
+    check_integer("draws", draws, minimum=1)
+    _check_share("level", level)
     array = _positive("values", values)
     medians = np.median(array[rng.integers(0, array.size, (draws, array.size))], axis=1)
     low, high = np.quantile(medians, [(1 - level) / 2, (1 + level) / 2])
@@ -107,6 +157,7 @@ def median_ranks(
 ) -> tuple[int, int, float] | None:  # lower rank, upper rank (from 1), exact coverage
     "Return the ranks that enclose the median of `count` values with confidence `level`, or None."
     check_integer("count", count, minimum=1)
+    _check_share("level", level)
     for rank in range(count // 2, 0, -1):
         coverage = 1 - 2 * float(binom.cdf(rank - 1, count, 0.5))
         if coverage >= level:
@@ -130,9 +181,12 @@ def mann_whitney(
     second: Sequence[float] | np.ndarray,  # `(m,)`
 ) -> tuple[float, float]:  # U of `first`, exact two-sided p
     "Return Mann-Whitney's U and its exact p-value; ties are handled exactly."
-    first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    n, both = len(first), len(first) + len(second)
-    expect(0 < n < both <= 60, "first, second", "1 to 59 values each, 60 in all", f"got {n} and {both - n}")
+    first, second = _numbers("first", first), _numbers("second", second)
+    n, both, flat = first.size, first.size + second.size, first.ndim == second.ndim == 1
+    came = f"got {n} and {both - n}"
+    expect(flat and 0 < n < both <= 60, "first, second", "1 to 59 values each, 60 in all", came)
+    check_finite("first", first)
+    check_finite("second", second)
     ranks = np.rint(2 * rankdata(np.concatenate([first, second]))).astype(int)
     counts = _rank_sum_counts(tuple(sorted(ranks.tolist())), n)
     seen, middle = int(ranks[:n].sum()), n * (both + 1)
@@ -145,8 +199,7 @@ def sign_flip(
     ranks: bool = False,  # whether to use signed ranks: Wilcoxon's test
 ) -> float:  # exact two-sided p
     "Return the share of sign patterns whose sum is as extreme as that of `differences`."
-    values = np.asarray(differences, dtype=np.float64)
-    expect(values.ndim == 1 and values.size > 0, "differences", "a flat list of numbers", values)
+    values = _flat("differences", differences, "a flat list of numbers")
     if ranks or len(values) > 20:  # 2**20 sums are the most worth holding
         order = np.rint(2 * rankdata(np.abs(values))).astype(int)
         counts = np.zeros(int(order.sum()) + 1)
@@ -168,7 +221,7 @@ def hodges_lehmann(
     second: Sequence[float] | np.ndarray,  # `(m,)`
 ) -> float:
     "Return the median of all differences `second` - `first`."
-    return float(np.median(np.subtract.outer(np.asarray(second, float), np.asarray(first, float))))
+    return float(np.median(np.subtract.outer(_flat("second", second), _flat("first", first))))
 
 
 def a12(
@@ -176,7 +229,7 @@ def a12(
     second: Sequence[float] | np.ndarray,  # `(m,)`
 ) -> float:  # 0 to 1
     "Return the share of pairs in which `second` is larger than `first`, ties counting half."
-    gaps = np.subtract.outer(np.asarray(second, float), np.asarray(first, float))
+    gaps = np.subtract.outer(_flat("second", second), _flat("first", first))
     return float(((gaps > 0) + 0.5 * (gaps == 0)).mean())
 
 # %% ../../nbs/bench/56_statistics.ipynb #33883aca
@@ -184,7 +237,10 @@ def holm(
     p_values: Sequence[float] | np.ndarray,  # `(m,)`
 ) -> np.ndarray:  # adjusted, in the given order `(m,)`
     "Adjust `p_values` by Holm's step-down rule."
-    p = np.asarray(p_values, dtype=np.float64)
+    p = _numbers("p_values", p_values)
+    bad = p[~((p >= 0) & (p <= 1))]
+    came = f"got {bad[0]:g}" if bad.size else p
+    expect(p.ndim == 1 and not bad.size, "p_values", "a flat list of numbers from 0 to 1", came)
     order = np.argsort(p)
     steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     adjusted = np.empty(len(p))
@@ -207,6 +263,7 @@ def most_comparisons(
     alpha: float = 0.05,  # chance of any false alarm
 ) -> int:
     "Return how many comparisons the exact test can carry through Holm's correction."
+    _check_share("alpha", alpha)
     return int(alpha / smallest_p(launches, paired) + 1e-9)
 
 # %% ../../nbs/bench/56_statistics.ipynb #37037e18
@@ -246,6 +303,7 @@ def contrast(
     level: float = 0.95,  # confidence level of the interval
 ) -> Contrast:
     "Estimate how `candidate` relates to `baseline`; say nothing yet about what it means."
+    _check_share("level", level)
     a, b = np.log(_positive("baseline", baseline)), np.log(_positive("candidate", candidate))
     expect(not paired or len(a) == len(b), "candidate", f"{len(a)} launches, one a pair", f"got {len(b)}")
     n, shift = min(len(a), len(b)), float(b.mean() - a.mean())
@@ -262,6 +320,18 @@ def contrast(
     ends = math.exp(shift - half), math.exp(shift + half)
     return Contrast(math.exp(shift), *ends, p, exact, floor, **sizes)
 
+
+def _effects(contrasts: Any, min_effect: Any) -> list[float]:
+    "The smallest effect of each of `contrasts`."
+    good = isinstance(contrasts, Sequence) and all(isinstance(one, Contrast) for one in contrasts)
+    expect(good, "contrasts", "a list of Contrast, from `contrast`", contrasts)
+    effects, count = _numbers("min_effect", min_effect), len(contrasts)
+    fits = effects.ndim == 0 or effects.shape in ((1,), (count,))
+    expect(fits, "min_effect", f"one number, or {count}, one a contrast", f"got {effects.size}")
+    for effect in effects.ravel().tolist():
+        check_positive("min_effect", effect)
+    return np.broadcast_to(effects, count).tolist()
+
 # %% ../../nbs/bench/56_statistics.ipynb #7e9cf9a2
 MIN_EFFECT = 0.03  # relative difference below which two programs count as equal
 
@@ -273,11 +343,10 @@ def judge(
     alpha: float | None = None,  # chance of any false alarm in the family; None: 1 - level of the intervals
 ) -> list[Contrast]:
     "Give each of `contrasts` its corrected p, verdict and reason."
+    effects = _effects(contrasts, min_effect)
     if alpha is None:
         alpha = 1 - max((c.level for c in contrasts), default=0.95)
-    effects = np.broadcast_to(np.asarray(min_effect, float), len(contrasts)).tolist()
-    for effect in effects:
-        check_positive("min_effect", effect)
+    _check_share("alpha", alpha)
     tested = [c for c in contrasts if c.p is not None]
     able = [c.exact_floor * len(tested) < alpha for c in tested]
     deciding = [max(c.p, c.exact_p) if exact else c.p for c, exact in zip(tested, able, strict=True)]
@@ -319,6 +388,8 @@ def smallest_effect(
     least: float = MIN_EFFECT,  # never below this
 ) -> float:  # relative difference
     "Return the smallest effect worth a verdict on a machine with this `floor`."
+    check_positive("floor", 0 if floor is None else floor, zero_ok=True)
+    check_positive("least", least)
     return least if floor is None else max(least, 2 * floor)
 
 # %% ../../nbs/bench/56_statistics.ipynb #75691830
@@ -330,6 +401,10 @@ def look_level(
     alpha: float = 0.05,  # error to stay below after stopping early
 ) -> float:  # confidence level
     "Return the level to use at each of `looks` so that intervals still cover 1 - `alpha` of the truth."
+    _check_share("alpha", alpha)
+    moments = _numbers("looks", looks)
+    rising = moments.ndim == 1 and bool((np.diff(moments, prepend=1) >= 0).all())
+    expect(rising, "looks", "numbers of launches from 1, in rising order", f"got {looks}", "Sort them.")
     if tuple(looks) == LOOKS and alpha == 0.05:
         return 0.97  # calibrated by simulation
     return 1 - alpha / max(1, len(looks))
@@ -341,6 +416,7 @@ def tight(
     looks: Sequence[int] = LOOKS,  # all moments at which stopping is allowed
 ) -> bool:
     "Say whether the interval of `medians`, at the level that `looks` call for, is within ±`target`."
+    check_positive("target", target)
     found = t_interval(medians, level=look_level(looks))
     return found.relative is not None and found.relative <= target
 
@@ -355,7 +431,8 @@ def queries_needed(
 
     The early-stopping rule of MLPerf Inference with tolerance d = 0.
     """
-    expect(0 < quantile < 1, "quantile", "a number between 0 and 1", quantile, "Write 0.99, not 99.")
+    _check_share("quantile", quantile)
+    _check_share("confidence", confidence)
     check_integer("slower", slower, minimum=0)
     low, high = 1, 2
     while betainc(high, slower + 1, quantile) > 1 - confidence:
@@ -375,6 +452,8 @@ def sample_size(
     confidence: float = 0.99,  # two-sided
 ) -> int:
     "Return z² p (1 - p) / margin²: queries that pin the `quantile`'s share within `margin`."
+    for name, value in {"quantile": quantile, "margin": margin, "confidence": confidence}.items():
+        _check_share(name, value)
     z = float(ndtri((1 + confidence) / 2))
     return round(z * z * quantile * (1 - quantile) / margin**2)
 
@@ -421,8 +500,9 @@ def olympic_mean(
     values: Sequence[float] | np.ndarray,  # at least three `(n,)`
 ) -> float:
     "Return the mean of `values` without the smallest and the largest."
-    array = np.sort(np.asarray(values, dtype=np.float64))
-    expect(array.size >= 3, "values", "at least 3 values", f"got {array.size}")
+    array = np.sort(_numbers("values", values))
+    expect(array.ndim == 1 and array.size >= 3, "values", "at least 3 values", f"got {array.size}")
+    check_finite("values", array)
     return float(array[1:-1].mean())
 
 # %% ../../nbs/bench/56_statistics.ipynb #c5eae903
@@ -434,6 +514,8 @@ def speed_of_light(
 ) -> str:  # "ok", "too_fast" or "unknown"
     "Say whether `seconds` is possible for `flops` operations on a machine with this `peak`."
     check_positive("seconds", seconds)
+    for name, value in {"flops": flops, "peak": peak}.items():
+        check_positive(name, 0 if value is None else value, zero_ok=True)
     if not flops or not peak:
         return "unknown"
     return "too_fast" if seconds < slack * flops / peak else "ok"
@@ -488,7 +570,11 @@ def thread_scaling(
     seconds: Sequence[float],  # median times `(n,)`
 ) -> ThreadScaling:
     "Return speed-ups of `seconds` against `threads` and the serial share that explains them."
-    times = dict(zip(threads, _positive("seconds", seconds).tolist(), strict=True))
+    count, walls = _flat("threads", threads).size, _positive("seconds", seconds).tolist()
+    expect(len(walls) == count, "seconds", f"{count} times, one a thread count", f"got {len(walls)}")
+    for number in threads:
+        check_integer("threads", number, minimum=1)
+    times = dict(zip(threads, walls, strict=True))
     enough = 1 in times and len(times) >= 2
     expect(enough, "threads", "1 and at least one other thread count", f"got {list(threads)}")
     counts = tuple(sorted(n for n in times if n != 1))

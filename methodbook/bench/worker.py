@@ -44,6 +44,7 @@ from methodbook.bench.machine import (
     measure_roofline,
 )
 from .workloads import ParityError, as_arrays, check_parity, workload
+from ..core.errors import check_integer, check_positive
 
 # %% auto #0
 __all__ = ['time_calls', 'slowed', 'warm_up', 'prepare_cell', 'block_contention', 'serve', 'WorkerProcess']
@@ -60,6 +61,9 @@ def time_calls(
     Before that, for a quarter as long and once at least, calls that are not read: a worker that was stopped
     comes back to cold caches.
     """
+    check_positive("seconds", seconds, zero_ok=True)
+    check_integer("least", least, minimum=1)
+    check_integer("inner", inner, minimum=1)
     wall, cpu, turns = [], [], len(ready.inputs)
     gc.collect()
     gc.disable()
@@ -87,6 +91,7 @@ def slowed(
     share: float,  # 0.05 makes it 5 % slower
 ) -> Callable:
     "Return `call` with a planted slowdown."
+    check_positive("share", share, zero_ok=True)
 
     def slow(*arguments: Any) -> Any:
         start = time.perf_counter_ns()

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from ..core.errors import MethodbookError, check_choice, check_integer, expect
+from ..core.errors import MethodbookError, check_choice, check_integer, check_positive, expect
 
 # %% auto #0
 __all__ = ['TOKENS', 'WIDTH', 'HEADS', 'HIDDEN', 'mlp_forward', 'cnn_forward', 'transformer_forward', 'NumpyOps', 'numpy_step',
@@ -258,6 +258,8 @@ class Workload:
 
     def flops(self, batch: int, mode: str = "fwd") -> float | None:
         "Return the operations of one call on `batch` samples in `mode`."
+        check_integer("batch", batch, minimum=1)
+        check_choice("mode", mode, list(dict.fromkeys(("fwd", *self.modes))))
         if self.flops_per_sample is None:
             return None
         once = self.flops_per_sample * batch
@@ -265,6 +267,7 @@ class Workload:
 
     def bytes_min(self, batch: int) -> int | None:
         "Return the least bytes a forward pass moves: weights once, inputs, outputs, activations twice."
+        check_integer("batch", batch, minimum=1)
         if not self.layers:
             return None
         weights = sum(int(np.prod(shape)) for _, shape, _ in self.layers)
@@ -319,11 +322,18 @@ def workload(
     return next(one for one in _BUILT_IN if one.name == name)
 
 # %% ../../nbs/bench/54_workloads.ipynb #1c7cbcd6
+def _check_work(work: Any) -> None:
+    fix = f"Write workload({work!r})." if isinstance(work, str) else ""
+    expect(isinstance(work, Workload), "work", "a Workload", work, fix)
+
+
 def draw_parameters(
     work: Workload,  # a built-in workload
     seed: int = 0,  # of the weights
 ) -> dict[str, np.ndarray]:  # name -> float32 array
     "Draw the weights of `work` from the stream that all built-in workloads share."
+    _check_work(work)
+    check_integer("seed", seed, minimum=0)
     rng = np.random.default_rng(seed)
     for one in _BUILT_IN:
         drawn, last = {}, one.layers[-1][0]
@@ -345,7 +355,9 @@ def draw_inputs(
     turn: int = 0,  # which of several different inputs
 ) -> tuple[np.ndarray, np.ndarray]:  # inputs `(B, ...)` float32, labels `(B,)`
     "Draw the inputs and labels of `work` for this `batch`."
+    _check_work(work)
     check_integer("batch", batch, minimum=1)
+    check_integer("turn", turn, minimum=0)
     rng = np.random.default_rng(1 + batch + 1_000_003 * turn)
     x = rng.standard_normal((batch, *work.input_shape)).astype(np.float32)
     return x, rng.integers(0, 10, batch)
@@ -357,6 +369,7 @@ def reference_output(
     mode: str = "fwd",  # "fwd" for the outputs, "step" for the first four losses
 ) -> np.ndarray:  # `(B, 10)` or `(4,)`, float64
     "Compute the right answer of `work` in double precision."
+    _check_work(work)
     check_choice("mode", mode, work.modes)
     p = {name: value.astype(np.float64) for name, value in draw_parameters(work).items()}
     x, y = draw_inputs(work, batch)
@@ -380,6 +393,10 @@ def _of(
     version: str = "1",  # raise it when the work changes
 ) -> Workload:
     "Make a workload of your own callables; each is a contestant."
+    expect(isinstance(name, str) and name, "name", "a short name", name)
+    check_positive("flops", 1 if flops is None else flops)
+    for tolerance, value in {"rtol": rtol, "atol": atol}.items():
+        check_positive(tolerance, value, zero_ok=True)
     if callable(variants):
         variants = {getattr(variants, "__name__", type(variants).__name__).strip("<>"): variants}
     good = isinstance(variants, Mapping) and len(variants) > 0 and all(map(callable, variants.values()))
@@ -413,6 +430,7 @@ def workload_hash(
     work: Workload,  # any workload
 ) -> str:  # 12 hexadecimal digits
     "Return a digest of what `work` is: two records are comparable only if theirs are equal."
+    _check_work(work)
     digest = hashlib.sha256(f"{work.name} {work.version} {work.rtol} {work.atol}".encode())
     if work.layers:
         digest.update(_drawn_digest(work.name, work.layers, work.input_shape))

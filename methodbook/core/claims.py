@@ -18,16 +18,24 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import MethodbookError, MissingData, check_choice, expect
+from methodbook.core.errors import (
+    MethodbookError,
+    MissingData,
+    check_choice,
+    check_path,
+    check_text,
+    describe,
+    expect,
+)
 from .runs import StateError, read_json, write_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # %% auto #0
-__all__ = ['VERDICTS', 'PAPER_SOURCES', 'RULES', 'LEDGER_FORMAT', 'format_number', 'Claim', 'Row', 'Ledger', 'data_folder',
-           'load_claims', 'load_ledger', 'ClaimDrift', 'recording', 'record', 'audit_verdicts', 'audit_declared',
-           'audit_prose']
+__all__ = ['VERDICTS', 'PAPER_SOURCES', 'RULES', 'LEDGER_FORMAT', 'Checks', 'format_number', 'Claim', 'Row', 'Ledger',
+           'data_folder', 'load_claims', 'load_ledger', 'ClaimDrift', 'recording', 'record', 'audit_verdicts',
+           'audit_declared', 'audit_prose', 'check_frame', 'untested']
 
 # %% ../../nbs/core/01_claims.ipynb #ba21eaf9
 # worst first, so that a row shows the worst of its claims
@@ -42,6 +50,7 @@ def format_number(
     "Write `value` with four significant digits."
     if value is None:
         return "–"
+    expect(hasattr(value, "__float__"), "value", "a number, or None", value)
     if math.isfinite(value) and value == round(value) and abs(value) < 1e6:
         return str(round(value))
     return f"{value:.4g}"
@@ -69,8 +78,13 @@ def _comparison(rule: str, ours: float, reference: float, tolerance: float) -> s
     return f"{mine} is {no}within {slack if rule == 'absolute' else f'{100 * tolerance:.4g} %'} of {theirs}"
 
 # %% ../../nbs/core/01_claims.ipynb #4e4fbf6f
+_TEXTS = ("id", "source", "statement", "paper_source", "unit", "how", "rule", "conditions", "why", "page")
+
+
 def _check_claim(claim: Claim) -> None:
     "Refuse a `claim` that could not be judged later."
+    for name in _TEXTS:
+        check_text(name, getattr(claim, name))
     number = re.fullmatch(r"[A-Z]\d\.\d+", claim.id)
     expect(number, "id", "a row and a number, such as 'F2.1'", claim.id)
     for name in ("source", "statement", "how"):
@@ -81,7 +95,8 @@ def _check_claim(claim: Claim) -> None:
     check_choice("rule", claim.rule, RULES)
     for name in ("paper", "bound", "ours", "tolerance", "drift"):
         value = getattr(claim, name)
-        good = value is None or (isinstance(value, int | float) and math.isfinite(value))
+        good = isinstance(value, int | float) and math.isfinite(value)
+        good |= value is None and name not in ("tolerance", "drift")
         expect(good, name, "a finite number", value, f"Correct claim {claim.id}.")
     expect(claim.tolerance >= 0 and claim.drift >= 0, "tolerance", "at least 0, as drift", claim.tolerance)
     found = (claim.paper is not None) == (claim.paper_source != "not found")
@@ -121,7 +136,7 @@ class Claim:
         ours: float,  # the measured number; NaN and infinity are refused
     ) -> Claim:  # the same claim with our number
         "Return the claim with our number `ours` in it."
-        return _with_number(self, float(ours))
+        return _with_number(self, ours)
 
     @property
     def row(self) -> str:  # such as "F2"
@@ -140,9 +155,13 @@ class Claim:
 
 # %% ../../nbs/core/01_claims.ipynb #860b18ce
 def _with_number(claim: Claim, ours: float) -> Claim:
+    try:
+        number = math.nan if isinstance(ours, str) else float(ours)
+    except (OverflowError, TypeError, ValueError):
+        number = math.nan
     fix = f"Leave {claim.id} out of the measured numbers when it could not be measured."
-    expect(math.isfinite(ours), f"ours of {claim.id}", "a finite number", ours, fix)
-    return dataclasses.replace(claim, ours=ours)
+    expect(math.isfinite(number), f"ours of {claim.id}", "a finite number", ours, fix)
+    return dataclasses.replace(claim, ours=number)
 
 
 def _reference(claim: Claim) -> float | None:
@@ -179,6 +198,16 @@ def _reason(claim: Claim) -> str:
     return f"{text}; {reason}" if reason else text
 
 # %% ../../nbs/core/01_claims.ipynb #3103846d
+def _as_claims(name: str, claims: Iterable[Claim], kind: type = Claim) -> tuple[Any, ...]:
+    "The `claims`, or other entries of one `kind`, as a tuple; refuse everything else."
+    what = f"a list of {kind.__name__} objects"
+    expect(isinstance(claims, Iterable), name, what, claims, "Put a single one into brackets.")
+    found = tuple(claims)
+    for each in found:
+        expect(isinstance(each, kind), name, what, f"got one with {describe(each)}")
+    return found
+
+
 @dataclass(frozen=True)
 class Row:
     "One statement of the book's source, with the claims that measure it."
@@ -188,6 +217,9 @@ class Row:
     source: str  # the paper
     statement: str  # in our own words
     claims: tuple[Claim, ...] = ()  # its measurements, in order
+
+    def __post_init__(self):
+        _as_claims("claims", self.claims)
 
     @property
     def tested(self) -> int:  # at most len(claims)
@@ -250,6 +282,9 @@ class Ledger(_Tables):
 
     rows: tuple[Row, ...]  # in the order of the source
 
+    def __post_init__(self):
+        _as_claims("rows", self.rows, Row)
+
     @property
     def claims(self) -> tuple[Claim, ...]:  # in the order of the rows
         "All claims of all rows."
@@ -289,7 +324,7 @@ def _find(entries: tuple[Any, ...], id: str) -> Any:
 def _merge(ledger: Ledger, claims: Iterable[Claim]) -> tuple[Row, ...]:
     "The rows of `ledger` with `claims` in their places, in the order of their numbers."
     found = {claim.id: claim for claim in ledger.claims}
-    for claim in claims:
+    for claim in _as_claims("claims", claims):
         ledger.row(claim.row)
         found[claim.id] = claim
     ordered = sorted(found.values(), key=lambda claim: int(claim.id.partition(".")[2]))
@@ -419,9 +454,20 @@ def data_folder() -> Path:  # the folder methodbook/data
 def _read_format(path: Path, key: str) -> list[dict[str, Any]]:
     "The list `key` of a file of the ledger, whose format must be known."
     content = read_json(path)
-    if content.get("format") != LEDGER_FORMAT:
-        raise StateError(f"{path} has format {content.get('format')!r}, this version reads {LEDGER_FORMAT}.")
+    found = content.get("format") if isinstance(content, dict) else None
+    if found != LEDGER_FORMAT:
+        raise StateError(f"{path} has format {found!r}, this version reads {LEDGER_FORMAT}.")
     return content[key]
+
+
+def _existing(folder: str | Path | None) -> Path:
+    "The data folder `folder`, which must be there; the package's own if None."
+    if folder is None:
+        return data_folder()
+    check_path("folder", folder)
+    if not Path(folder).is_dir():
+        raise MissingData(f"no folder {folder}: name one with a claims.json below it, or give none.")
+    return Path(folder)
 
 
 def _rows() -> tuple[Row, ...]:
@@ -429,24 +475,33 @@ def _rows() -> tuple[Row, ...]:
     return tuple(Row(**row) for row in _read_format(data_folder() / "core" / "rows.json", "rows"))
 
 
+def _check_chapter(chapter: str) -> None:
+    check_choice("chapter", chapter, tuple(dict.fromkeys(row.chapter for row in _rows())))
+
+# %% ../../nbs/core/01_claims.ipynb #724dde8b
 def load_claims(
     chapter: str,  # such as "fisher"
     folder: str | Path | None = None,  # a data folder; the package's own if None
 ) -> tuple[Claim, ...]:  # empty if nothing was recorded yet
-    "Read the recorded claims of `chapter`."
+    "Read the recorded claims of `chapter`; raise `InputError` for another, `MissingData` for no folder."
+    _check_chapter(chapter)
+    path = _existing(folder) / chapter / "claims.json"
     try:
-        stored = _read_format(Path(folder or data_folder()) / chapter / "claims.json", "claims")
+        stored = _read_format(path, "claims")
     except MissingData:
         return ()
     names = {field.name for field in dataclasses.fields(Claim)}
-    return tuple(Claim(**{key: value for key, value in each.items() if key in names}) for each in stored)
+    try:
+        return tuple(Claim(**{key: value for key, value in each.items() if key in names}) for each in stored)
+    except (AttributeError, TypeError) as error:  # an entry is no object, or lacks a field
+        raise StateError(f"{path} is no ledger: {error}. Restore it from its source.") from error
 
 
 def load_ledger(
     folder: str | Path | None = None,  # a data folder; the package's own if None
 ) -> Ledger:  # all rows with the recorded claims
-    "Read the ledger: the rows of the source and the recorded claims of every chapter."
-    folder = Path(folder or data_folder())
+    "Read the ledger, rows and recorded claims of every chapter; raise `MissingData` if there is no `folder`."
+    folder = _existing(folder)
     ledger = Ledger(_rows())
     for chapter in dict.fromkeys(row.chapter for row in ledger.rows):
         claims = load_claims(chapter, folder)
@@ -469,7 +524,9 @@ def recording(
     folder: str | Path | None = None,  # a data folder; the package's own if None
 ) -> Iterator[None]:
     "Let `record` write the ledger in `folder` inside the with-block, instead of comparing with it."
-    token = _TARGET.set(Path(folder or data_folder()))
+    if folder is not None:
+        check_path("folder", folder)
+    token = _TARGET.set(data_folder() if folder is None else Path(folder))
     try:
         yield
     finally:
@@ -501,10 +558,12 @@ def record(
     Raises `ClaimDrift` naming each claim whose number moved by more than its `drift` or whose verdict
     changed. When writing, a claim that was not measured now keeps its recorded number.
     """
-    claims = tuple(claims)
+    claims = _as_claims("claims", claims)
+    _check_chapter(chapter)
+    expect(isinstance(measured, Mapping), "measured", "numbers by the claims' ids", measured)
     ids = [claim.id for claim in claims]
     expect(len(set(ids)) == len(ids), "claims", "each id once", f"got {', '.join(ids)}")
-    unknown = sorted(set(measured) - set(ids))
+    unknown = sorted(map(str, set(measured) - set(ids)))
     expect(
         not unknown, "measured", "numbers of declared claims", f"got {', '.join(unknown)}", "Declare them."
     )
@@ -523,7 +582,7 @@ def record(
 # %% ../../nbs/core/01_claims.ipynb #8c719109
 def _write(judged: tuple[Claim, ...], chapter: str, folder: Path) -> None:
     "Write the claims of `chapter`; numbers of claims that were not measured now are kept."
-    old = {claim.id: claim for claim in load_claims(chapter, folder)}
+    old = {claim.id: claim for claim in load_claims(chapter, folder)} if folder.is_dir() else {}
     kept = []
     for claim in judged:
         before = old.get(claim.id, claim)
@@ -541,7 +600,7 @@ def audit_verdicts(
 ) -> list[str]:  # a sentence for each disagreement, empty if all is well
     "Judge every recorded claim again and list those whose stored verdict or reason differs."
     found = []
-    for path in sorted(Path(folder or data_folder()).glob("*/claims.json")):
+    for path in sorted(_existing(folder).glob("*/claims.json")):
         stored = {each["id"]: each for each in _read_format(path, "claims")}
         for claim in load_claims(path.parent.name, path.parent.parent):
             for name in ("verdict", "because"):
@@ -558,7 +617,8 @@ def audit_declared(
     recorded: Iterable[Claim],  # its claims in the ledger
 ) -> list[str]:  # a sentence for each disagreement
     "List the claims that are declared and recorded differently, or only one of both."
-    one, two = ({claim.id: dataclasses.asdict(claim) for claim in claims} for claims in (declared, recorded))
+    both = (_as_claims("declared", declared), _as_claims("recorded", recorded))
+    one, two = ({claim.id: dataclasses.asdict(claim) for claim in claims} for claims in both)
     found = [f"{id}: declared but not recorded" for id in sorted(one.keys() - two.keys())]
     found += [f"{id}: recorded but not declared" for id in sorted(two.keys() - one.keys())]
     for id in sorted(one.keys() & two.keys()):
@@ -581,6 +641,8 @@ def audit_prose(
     ledger: Ledger,  # what it is compared with
 ) -> list[str]:  # a sentence for each disagreement
     "List the statements such as `[F2.1: 2.524, holds]` in `text` that `ledger` does not bear out."
+    check_text("text", text)
+    expect(isinstance(ledger, Ledger), "ledger", "a Ledger", ledger, "Take that of `load_ledger`.")
     found = []
     prose = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
     known: dict[str, Any] = {row.id: row for row in ledger.rows} | {
@@ -598,4 +660,39 @@ def audit_prose(
                 found.append(f"[{id}: {said}]: the ledger has {format_number(ours)}")
             if not number and word != entry.verdict:
                 found.append(f"[{id}: {said}]: the ledger says {entry.verdict!r}")
+    return found
+
+# %% ../../nbs/core/01_claims.ipynb #9e9f6f70
+Checks = Mapping[int, tuple[str, str]]  # number -> a sentence, and names of tests: "module.test, module.test"
+
+
+def check_frame(
+    checks: Checks,  # the checks of a chapter
+) -> pd.DataFrame:  # index: check; columns: statement, tests
+    "Tabulate `checks`."
+    import pandas as pd
+
+    expect(isinstance(checks, Mapping), "checks", "a dict of checks by number", checks)
+    rows = [{"check": n, "statement": what, "tests": tests} for n, (what, tests) in checks.items()]
+    return pd.DataFrame(rows, columns=["check", "statement", "tests"]).set_index("check")
+
+
+def untested(
+    checks: Checks,  # the checks of a chapter
+    chapter: str,  # such as "fisher"
+    folder: str | Path | None = None,  # the folder of all tests; that of the checkout if None
+) -> list[str]:  # a phrase for each test that is not there, empty if all are
+    "List the tests that `checks` name and `chapter` does not have; raise `MissingData` away from a checkout."
+    expect(isinstance(checks, Mapping), "checks", "a dict of checks by number", checks)
+    check_text("chapter", chapter)
+    tests, found = Path(folder or data_folder().parents[1] / "tests") / chapter, []
+    if not tests.is_dir():
+        raise MissingData(f"no tests in {tests}: they lie in a checkout of the repository.")
+    for number, (_, names) in checks.items():
+        for name in names.split(", "):
+            module, _, test = name.partition(".")
+            path = tests / f"test_{module}.py"
+            text = path.read_text(encoding="utf-8") if path.is_file() else ""
+            if not re.search(rf"^def test_{re.escape(test)}\(", text, re.MULTILINE):
+                found.append(f"check {number}: no test {name}")
     return found

@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from .errors import InputError, MethodbookError, MissingData, check_choice
+from .errors import InputError, MethodbookError, MissingData, check_choice, expect
 
 if TYPE_CHECKING:
     from methodbook.core.claims import Claim, Row
@@ -499,6 +499,8 @@ def main(
     argv: Sequence[str] | None = None,  # the words after `methodbook`; those of the process if None
 ) -> int:  # 0 all is well, 1 a check failed, 2 usage, 3 nothing could be measured, 130 interrupted
     "Run the command line and return its exit code."
+    listed = argv is None or (not isinstance(argv, str) and all(isinstance(word, str) for word in argv))
+    expect(listed, "argv", "a list of words", argv, "Split a line by `shlex.split`.")
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a terminal without ✓ shows ? instead of failing
     try:

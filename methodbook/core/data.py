@@ -432,6 +432,8 @@ def load(
     if not isinstance(name, Entry):
         check_choice("name", name, REGISTRY)
     entry = name if isinstance(name, Entry) else REGISTRY[name]
+    is_table = entry.task in ("classification", "regression")
+    expect(is_table, "name", "a table", f"got the file {entry.name}", "Use `read_file`.")
     content, origin = _find(entry, download)
     x, y, names = entry.read(content)
     expect(x.shape == entry.shape, "entry", f"a table of shape {entry.shape}", x)

@@ -5,8 +5,11 @@
 # %% ../../nbs/core/06_errors.ipynb #b86f60d5
 from __future__ import annotations
 
+import contextlib
 import difflib
+import math
 import numbers
+import os
 from collections.abc import Collection, Sized
 from typing import Any
 
@@ -14,7 +17,8 @@ import numpy as np
 
 # %% auto #0
 __all__ = ['MethodbookError', 'InputError', 'MissingData', 'describe', 'expect', 'check_integer', 'check_positive',
-           'check_choice', 'check_finite', 'check_shape', 'check_same_length', 'check_labels']
+           'check_choice', 'check_text', 'check_path', 'check_finite', 'check_shape', 'check_same_length',
+           'check_labels']
 
 # %% ../../nbs/core/06_errors.ipynb #b7dd0e6b
 class MethodbookError(Exception):
@@ -101,7 +105,8 @@ def check_positive(
 ) -> None:
     "Refuse `value` unless it is a finite number above zero, or zero if `zero_ok`."
     number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-    good = number and np.isfinite(value) and (value > 0 or (zero_ok and value == 0))
+    whole = isinstance(value, numbers.Integral)  # also one that is too long for a float
+    good = number and (whole or math.isfinite(value)) and (value > 0 or (zero_ok and value == 0))
     expect(good, name, "a finite number of at least 0" if zero_ok else "a finite positive number", value)
 
 # %% ../../nbs/core/06_errors.ipynb #55586d3d
@@ -118,6 +123,23 @@ def check_choice(
     listed = ", ".join(repr(choice) for choice in choices)
     expect(False, name, f"one of {listed}", value, f"Did you mean {known[near[0]]!r}?" if near else "")
 
+# %% ../../nbs/core/06_errors.ipynb #71c80ee2
+def check_text(
+    name: str,  # the argument's name
+    value: Any,  # what must be a text
+) -> None:
+    "Refuse `value` unless it is a text; an empty one passes."
+    expect(isinstance(value, str), name, "a text", value)
+
+
+def check_path(
+    name: str,  # the argument's name
+    value: Any,  # what must name a file or a folder, whether it is there or not
+) -> None:
+    "Refuse `value` unless it is a text or a path that can name a file or a folder."
+    good = isinstance(value, str | os.PathLike) and str(value) and "\0" not in str(value)
+    expect(good, name, "the name of a file or folder", value)
+
 # %% ../../nbs/core/06_errors.ipynb #860fc6d3
 def _first_position(mask: Any) -> str:
     "Index of the first true entry of a boolean array or tensor, as text."
@@ -132,8 +154,12 @@ def check_finite(
     array: Any,  # a real array or tensor of any shape
 ) -> None:
     "Refuse `array` if it holds a NaN or an infinity; say how many and where the first is."
-    finite = array.isfinite() if hasattr(array, "isfinite") else np.isfinite(np.asarray(array))
-    if bool(finite.all()):
+    good = None
+    with contextlib.suppress(RuntimeError, TypeError, ValueError):  # words, uneven rows, sparse tensors
+        finite = array.isfinite() if hasattr(array, "isfinite") else np.isfinite(np.asarray(array))
+        good = bool(finite.all())
+    expect(good is not None, name, "a plain array of numbers", array)
+    if good:
         return
     bad = ~finite
     count = f"got {int(bad.sum())} not finite of {bad.reshape(-1).shape[0]}"
@@ -151,7 +177,10 @@ def check_shape(
     known = dict(sizes or {})
     words = [str(size) if size is not None else "any" for size in shape]
     wanted = "shape (" + ", ".join(words) + ("," if len(words) == 1 else "") + ")"
-    came = tuple(array.shape if hasattr(array, "shape") else np.shape(array))
+    came = None
+    with contextlib.suppress(ValueError):
+        came = tuple(array.shape if hasattr(array, "shape") else np.shape(array))
+    expect(came is not None, name, wanted, "got rows of unequal length")
     fits = len(came) == len(shape)
     for size, axis in zip(shape, came, strict=False):
         if isinstance(size, str):
@@ -164,11 +193,18 @@ def check_shape(
     return known
 
 
+def _length(name: str, array: Any) -> int:
+    "Number of rows of `array`; refuse what has none."
+    with contextlib.suppress(TypeError):  # also an array without axes
+        return len(array)
+    expect(False, name, "something that has a length", array)
+
+
 def check_same_length(
     **arrays: Any,  # arguments by name; None is passed over
 ) -> None:
     "Refuse `arrays` whose first axes differ; name them all with their lengths."
-    lengths = {name: len(array) for name, array in arrays.items() if array is not None}
+    lengths = {name: _length(name, array) for name, array in arrays.items() if array is not None}
     listed = " and ".join(f"{name} {length}" for name, length in lengths.items())
     names = "`, `".join(lengths)
     expect(len(set(lengths.values())) <= 1, names, "the same length", f"got {listed}")
@@ -180,7 +216,12 @@ def check_labels(
     classes: int,  # number of classes C
 ) -> None:
     "Refuse `labels` unless they are integers from 0 to `classes` - 1; show the first that is not."
-    array = labels if hasattr(labels, "dtype") else np.asarray(labels)
+    check_integer("classes", classes, minimum=1)
+    array = labels if hasattr(labels, "dtype") else None
+    if array is None:
+        with contextlib.suppress(ValueError):
+            array = np.asarray(labels)
+    expect(array is not None, name, "labels of an integer dtype", "got rows of unequal length")
     dtype = str(array.dtype).removeprefix("torch.")
     whole = dtype.startswith(("int", "uint"))
     expect(whole, name, "labels of an integer dtype", labels, "Convert them, after a look at their values.")

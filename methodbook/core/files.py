@@ -5,6 +5,7 @@
 # %% ../../nbs/core/03b_files.ipynb #5cc83e55
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import io
@@ -17,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from .data import _RAW, CorruptData, Entry, _find, _is_here
-from .errors import check_choice
+from .errors import check_choice, expect
 
 # %% auto #0
 __all__ = ['FILES', 'read_file', 'read_arrays', 'list_files']
@@ -270,8 +271,14 @@ def read_arrays(
     *,
     download: bool = True,  # whether the public address may be asked when no copy is here
 ) -> dict[str, np.ndarray]:  # name -> array, in the order of the names
-    "Read the arrays of the `.npz` file `name`; errors as for `read_file`."
-    return _arrays(read_file(name, download=download))
+    "Read the arrays of the `.npz` file `name`; errors as for `read_file`, and `InputError` for another file."
+    if not isinstance(name, Entry):
+        check_choice("name", name, [entry.name for entry in _ARRAYS if entry.digest is _array_digest])
+    content = read_file(name, download=download)
+    with contextlib.suppress(AttributeError, EOFError, TypeError, ValueError, zipfile.BadZipFile):
+        return _arrays(content)
+    shown = name.name if isinstance(name, Entry) else name
+    expect(False, "name", "a file of plain arrays", f"got {shown}", "Read its bytes by `read_file`.")
 
 # %% ../../nbs/core/03b_files.ipynb #8499ad9c
 def list_files() -> pd.DataFrame:  # one row per file

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import joblib
@@ -99,6 +99,8 @@ def local_share(
     items: Sequence[Any],  # the same sequence in every process: samples, batches, indices
 ) -> Sequence[Any]:  # every R-th item, beginning with the one of this process's rank
     "The part of `items` that this process is to work on; all of them without a process group."
+    ordered = hasattr(items, "__getitem__") and not isinstance(items, Mapping)
+    expect(ordered, "items", "a sequence, an array or a tensor", items, "Make a list of it first.")
     rank, processes = _group()
     return items[rank::processes]
 

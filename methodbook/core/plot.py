@@ -11,7 +11,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,11 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.colors import to_rgb
+from matplotlib.colors import is_color_like, to_rgb
 from matplotlib.figure import Figure
 
 from .. import __version__
-from .errors import MethodbookError, check_choice, expect
+from .errors import MethodbookError, check_choice, check_positive, check_text, expect
 from .runs import write_atomic
 
 # %% auto #0
@@ -110,12 +110,19 @@ def _lab(colour: Any, vision: str) -> np.ndarray:
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 # %% ../../nbs/core/04_plot.ipynb #2fee728b
+def _check_colours(**colours: Any) -> None:
+    "Refuse what matplotlib does not take for a colour."
+    for name, colour in colours.items():
+        expect(is_color_like(colour), name, "a colour such as '#2546C4' or 'red'", colour)
+
+
 def colour_distance(
     first: str,  # a colour, for example "#2546C4"
     second: str,  # another colour
     vision: str | None = None,  # one of `VISIONS`; None for the least distance over all of them
 ) -> float:  # distance in L*a*b*; about 2.3 is just noticeable
     "Distance of the colours `first` and `second` for the eye that separates them least."
+    _check_colours(first=first, second=second)
     if vision is not None:
         check_choice("vision", vision, VISIONS)
     kinds = VISIONS if vision is None else [vision]
@@ -127,6 +134,7 @@ def contrast(
     paper: str = "white",  # what it is drawn on
 ) -> float:  # from 1 (invisible) to 21 (black on white)
     "Contrast ratio of `colour` on `paper`; graphics need at least 3 (WCAG 2.1, criterion 1.4.11)."
+    _check_colours(colour=colour, paper=paper)
     light, dark = sorted((float(_XYZ[1] @ _linear(c)) for c in (colour, paper)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
@@ -185,6 +193,8 @@ def figure_png(
 ) -> bytes:  # a PNG file
     "Render `fig` as a PNG of exactly its size times `dpi` pixels, with no version or date in it."
     expect(hasattr(fig, "savefig"), "fig", "a matplotlib Figure", fig)
+    if dpi is not None:
+        check_positive("dpi", dpi)
     out = io.BytesIO()
     with plt.rc_context({"savefig.bbox": None}):
         fig.savefig(out, format="png", dpi=fig.dpi if dpi is None else dpi, metadata={"Software": None})
@@ -226,6 +236,11 @@ def _with_still(box: Any, still: bytes, words: str) -> Any:
     return box
 
 # %% ../../nbs/core/04_plot.ipynb #6e47d26a
+def _check_functions(**functions: Any) -> None:
+    for name, function in functions.items():
+        expect(callable(function), name, "a function", function)
+
+
 def import_widgets(
     needed_by: str,  # the function that needs them
     instead: str = "",  # what else could be done
@@ -251,11 +266,17 @@ def scrub(
 
     Raises `MethodbookError` when ipywidgets is not installed.
     """
-    widgets = import_widgets("scrub")
-    values = list(values)
+    expect(hasattr(values, "__iter__"), "values", "a list of values", values, "Write `[value]` for one.")
+    _check_functions(draw=draw, show=show)
+    check_text("label", label)
+    check_positive("dpi", dpi)
+    widgets, values = import_widgets("scrub"), list(values)
     fix = "Choose the values that show the change best."
     expect(1 <= len(values) <= 10, "values", "1 to 10 values (each is a picture in the page)", values, fix)
-    frames, texts = _frames(values, draw, dpi), [show(value) for value in values]
+    texts = [show(value) for value in values]
+    for text in texts:
+        check_text("show", text)
+    frames = _frames(values, draw, dpi)
     options, middle = [(text, place) for place, text in enumerate(texts)], len(values) // 2
     slider = widgets.SelectionSlider(
         options=options, value=middle, description=label, style={"description_width": "initial"}
@@ -294,6 +315,8 @@ class Explorer:
 
         Raises `MethodbookError` when `controls` are given and ipywidgets is not installed.
         """
+        expect(is_dataclass(scene) and not isinstance(scene, type), "scene", "a dataclass of settings", scene)
+        _check_functions(draw=draw, see=see, controls=controls or callable)
         self.scene, self._draw, self._see, self.widget, self._picture = scene, draw, see, None, None
         if controls is not None:
             self._build(import_widgets("explorer", ", or explorer(headless=True) for the numbers"), controls)
@@ -373,7 +396,7 @@ def _cell(value: Any) -> str:
 def _table(frame: pd.DataFrame, caption: str) -> str:
     "`frame` as a table in a box that scrolls sideways and can be reached with the keyboard."
     named = not isinstance(frame.index, pd.RangeIndex)
-    rows = frame.reset_index() if named else frame
+    rows = frame.reset_index(allow_duplicates=True) if named else frame
     sides = [' class="number"' if pd.api.types.is_numeric_dtype(kind) else "" for kind in rows.dtypes]
     names = zip(rows.columns, sides, strict=True)
     head = "".join(f'<th scope="col"{side}>{_inline(str(name))}</th>' for name, side in names)
@@ -453,6 +476,8 @@ _PAGE = """<!DOCTYPE html>
 # %% ../../nbs/core/04_plot.ipynb #004be919
 def _figure(fig: Figure, caption: str, alt: str) -> str:
     "`fig` as a picture inside the page, at 1.6 times the pixels of a notebook so that it stays sharp."
+    check_text("caption", caption)
+    check_text("alt", alt)
     picture = _img(
         figure_png(fig, dpi=144), alt or caption or "figure", f"width: {fig.get_figwidth() * 90:.0f}px"
     )
@@ -487,6 +512,8 @@ class _Parts:
         title: str,  # heading of the page
         lead: str = "",  # one sentence below it
     ):
+        check_text("title", title)
+        check_text("lead", lead)
         self.title, self.lead = title, lead
         self._parts: list[tuple[str, str]] = []
 
@@ -496,6 +523,7 @@ class _Parts:
 
     def extend(self, other: _Parts) -> Any:
         "Add all parts of the report `other`, but not its title."
+        expect(isinstance(other, _Parts), "other", "a Report", other)
         self._parts += other._parts
         return self
 
@@ -512,6 +540,7 @@ class Report(_Parts):
         text: str,  # name of a section
     ) -> Report:  # this report
         "Begin a section."
+        check_text("text", text)
         return self._add(_inline(text), "section")
 
     def text(
@@ -519,6 +548,7 @@ class Report(_Parts):
         text: str,  # paragraphs and lists, separated by blank lines
     ) -> Report:  # this report
         "Add text."
+        check_text("text", text)
         return self._add(_paragraphs(text))
 
     def table(
@@ -528,6 +558,7 @@ class Report(_Parts):
     ) -> Report:  # this report
         "Add a table."
         expect(isinstance(frame, pd.DataFrame), "frame", "a pandas DataFrame", frame)
+        check_text("caption", caption)
         return self._add(_table(frame, caption))
 
     def figure(
@@ -544,5 +575,5 @@ class Report(_Parts):
         path: str | Path,  # the file; an older one is replaced at once or not at all
     ) -> Path:  # the file
         "Write the page."
-        write_atomic(Path(path), self.html())
+        write_atomic(path, self.html())
         return Path(path)

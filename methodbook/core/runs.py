@@ -24,7 +24,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from tqdm.auto import tqdm
 
-from .errors import InputError, MethodbookError, MissingData, check_integer, describe, expect
+from methodbook.core.errors import (
+    InputError,
+    MethodbookError,
+    MissingData,
+    check_integer,
+    check_path,
+    describe,
+    expect,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +44,7 @@ __all__ = ['STATE_FORMAT', 'RESULT_FORMAT', 'RESULT_LIMIT', 'StorageError', 'Sta
 
 # %% ../../nbs/core/02_runs.ipynb #0712aa91
 class StorageError(MethodbookError, OSError):
-    "A file cannot be written; what stood there before is intact."
+    "A file cannot be written, what stood there before is then intact; or a file cannot be read."
 
 
 class StateError(MethodbookError, ValueError):
@@ -80,15 +88,15 @@ def write_atomic(
 
     Raises `StorageError` when the disk is full or the folder cannot be written; the old file is then intact.
     """
+    check_path("path", path)
     expect(isinstance(data, bytes | str), "data", "bytes or a text", data, "For other data use `write_json`.")
     target = Path(path)
-    blob = data.encode() if isinstance(data, str) else data
-    temporary = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    temporary = target.parent / f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
         with _storing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             with open(temporary, "xb") as file:
-                file.write(blob)
+                file.write(data.encode() if isinstance(data, str) else data)
                 file.flush()
                 os.fsync(file.fileno())  # the bytes must be on the disk before the name points to them
             os.replace(temporary, target)
@@ -101,7 +109,8 @@ def write_atomic(
 def _plain(value: Any, where: str, nonfinite: bool = False) -> Any:
     "`value` in the types of JSON; arrays become lists, NaN and infinity words if `nonfinite`, else an error."
     if hasattr(value, "tolist") and hasattr(value, "dtype"):  # arrays, tensors and their scalars
-        value = value.tolist()
+        with contextlib.suppress(RuntimeError):  # sparse tensors, and those without data, have no list
+            value = value.tolist()
     if isinstance(value, dict):
         for key in value:
             expect(
@@ -131,11 +140,14 @@ def write_json(
 # %% ../../nbs/core/02_runs.ipynb #f64cddd2
 def _content(path: str | Path, hint: str) -> bytes:
     "The bytes of the file at `path`; the `MissingData` about one that is not there says `hint`."
-    expect(not Path(path).is_dir(), "path", "a file", f"got the folder {path}", "Name a file in it.")
+    check_path("path", path)
     try:
+        expect(not Path(path).is_dir(), "path", "a file", f"got the folder {path}", "Name a file in it.")
         return Path(path).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise MissingData(hint) from error
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}. Choose one that you may read.") from error
 
 
 def read_json(
@@ -376,15 +388,16 @@ def restore(
         except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
             if isinstance(error, MethodbookError):
                 raise
-            detail = " ".join(str(error).split())  # PyTorch's messages have several lines
-            reason = f"the saved state does not fit {describe(template)}: {detail}"
-            raise StateError(f"{reason}. Build it as it was when it was saved.") from error
+            detail = " ".join(f"{describe(template)}: {error}".split())  # PyTorch's has several lines
+            raise StateError(f"the saved state does not fit {detail}. Build it as it was saved.") from error
         return template
     if isinstance(template, dict) and isinstance(saved, dict):
         _check_saved(template, saved)
         return {key: restore(template.get(key), value) for key, value in saved.items()}
     if type(template) in (list, tuple) and type(saved) is type(template) and len(saved) == len(template):
         return type(template)(map(restore, template, saved))
+    if _holds_live(template):
+        raise StateError(f"the state has {describe(saved)} for {describe(template)}. Save the same tree.")
     return saved
 
 # %% ../../nbs/core/02_runs.ipynb #820ecf58
@@ -468,6 +481,7 @@ def _load_checkpoint(folder: Path) -> dict[str, Any] | None:
 
 # %% ../../nbs/core/02_runs.ipynb #e43461e1
 def _log_line(step: int, record: dict[str, Any]) -> bytes:
+    expect(isinstance(record, dict), "record", "a dict of numbers and words", record)
     expect("step" not in record, "record", "no key 'step'", "got one", "It is added by `Run`; rename yours.")
     return json.dumps({"step": step, **_plain(record, "record", nonfinite=True)}).encode() + b"\n"
 
@@ -498,8 +512,8 @@ def read_log(
     words = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
     text = _content(path, f"no log {path}: check the path, or start the run.").decode(errors="replace")
     try:
-        records = [json.loads(line) for line in text.split("\n")[:-1]]
-    except ValueError as error:
+        records = [dict(json.loads(line)) for line in text.split("\n")[:-1]]
+    except (TypeError, ValueError) as error:
         raise StateError(f"{path} is no log of a run: {error}. Restore it, or start another run.") from error
     return [
         {key: words.get(value, value) if isinstance(value, str) else value for key, value in each.items()}
@@ -575,6 +589,7 @@ class Run:
         every: int = 100,  # steps between checkpoints: what a kill can cost
         label: str = "",  # a word before the progress bar
     ):
+        check_path("folder", folder)
         check_integer("every", every, minimum=1)
         expect(isinstance(config, dict), "config", "a dict", config, "Name its parts.")
         self.folder, self.every, self.label = Path(folder), every, label
@@ -590,6 +605,7 @@ class Run:
 
         Raises `ConfigMismatch`, `RunBusy`, `StateError`, `StorageError`; the last checkpoint is intact then.
         """
+        expect(callable(step), "step", "a function of the state and the index", step)
         with _session(self, state, total) as (done, state, log):
             for index in progress(range(done, total), total, self.label, "step", initial=done):
                 state = _advance(step, state, index, log, self.folder / "log.jsonl")
@@ -624,8 +640,11 @@ def environment(
     "Describe what numbers measured now depend on; no host name, user name or path is in it."
     import torch
 
+    listed = isinstance(packages, Iterable) and not isinstance(packages, str)
+    expect(listed, "packages", "a list of names", packages, "Write `[name]` for one.")
     versions = {}
     for name in ("methodbook", "torch", "numpy", "scipy", "pandas", "scikit-learn", *packages):
+        expect(isinstance(name, str) and name, "packages", "names of packages", name)
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions[name] = importlib.metadata.version(name)
     return {
@@ -667,12 +686,13 @@ def save_result(
     """
     content = {"numbers": _plain(numbers, "numbers"), "config": _plain(config, "config")}
     for name, value in content.items():
+        expect(isinstance(value, dict), name, "a dict", value, "Name its parts.")
         _refuse_paths(value, name)
     expect(hasattr(seeds, "__iter__"), "seeds", "a list of integers", seeds, "Write `[seed]` for one.")
-    for seed in seeds:
+    for seed in (seeds := list(seeds)):
         check_integer("seeds", seed)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    content |= {"format": RESULT_FORMAT, "seeds": _plain(list(seeds), "seeds"), "date": today}
+    content |= {"format": RESULT_FORMAT, "seeds": _plain(seeds, "seeds"), "date": today}
     content["environment"] = environment(packages)
     size = len(json.dumps(content, indent=1, ensure_ascii=False).encode())
     fix = "Keep what the figures and claims need: fewer points, or a summary."
@@ -684,6 +704,7 @@ def load_result(
     path: str | Path,  # a file written by `save_result`
 ) -> dict[str, Any]:  # keys numbers, config, seeds, environment, date, format
     "Read the result at `path`; raise `MissingData` if there is none, `StateError` for an unknown format."
+    check_path("path", path)
     if not Path(path).exists():
         raise MissingData(
             f"no result {path}: `methodbook reproduce` writes it, or take it from the repository."

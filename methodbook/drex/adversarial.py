@@ -18,14 +18,14 @@ from torch.nn.functional import softplus
 
 from ..core.errors import check_integer, check_positive
 from ..core.runs import load_result, progress, save_result
-from .environments import make_batch
+from .environments import _Env, make_batch, need
 from .experiments import EXPERIMENTS, experiment_table
 from .policy import Policy, PPOSettings, evaluate, train_policy
 from .reward import RewardEnsemble, RewardNet
 from .trajectories import Demonstrations, fit_to
 
 # %% auto #0
-__all__ = ['GAIL_SETTINGS', 'Discriminator', 'teach', 'GailResult', 'gail', 'run_gail', 'gail_table']
+__all__ = ['GAIL_SETTINGS', 'Discriminator', 'teach', 'GailResult', 'gail', 'Push', 'run_gail', 'gail_table']
 
 # %% ../../nbs/drex/45b_adversarial.ipynb #013c4ade
 class Discriminator(RewardEnsemble):
@@ -124,6 +124,36 @@ def gail(
     warm = demos if warm_start else None
     policy = train_policy(make, opponent, settings, warm_start=warm, seed=seed, callback=after_step)
     return GailResult(policy, opponent, np.array(losses))
+
+# %% ../../nbs/drex/45b_adversarial.ipynb #1ff1401d
+class Push(_Env):
+    "Push once a step; the reward is the push, the observation the last push."
+
+    def __init__(
+        self,
+        horizon: int = 16,  # steps of every episode
+    ):
+        spaces = need("gymnasium").spaces
+        check_integer("horizon", horizon, minimum=1)
+        self.horizon, self._steps = horizon, 0
+        self.observation_space, self.action_space = spaces.Box(-1, 1, (1,)), spaces.Box(-1, 1, (1,))
+
+    def reset(
+        self,
+        seed: int | None = None,  # has no effect: nothing is random
+        options: dict | None = None,  # has no effect
+    ) -> tuple[np.ndarray, dict]:  # observation `(1,)`, info
+        "Begin, with no push so far."
+        self._steps = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(
+        self,
+        action: np.ndarray,  # `(1,)`
+    ) -> tuple[np.ndarray, float, bool, bool, dict]:  # observation, reward, False, whether it is over, info
+        "Push."
+        self._steps += 1
+        return np.asarray(action, np.float32), float(action[0]), False, self._steps >= self.horizon, {}
 
 # %% ../../nbs/drex/45b_adversarial.ipynb #861ad082
 GAIL_SETTINGS = PPOSettings(steps=50_000, gamma=0.95)  # of PPO in `run_gail`

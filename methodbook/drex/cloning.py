@@ -191,7 +191,7 @@ class BehaviorCloning(_Clone):
 
     def __init__(
         self,
-        env: Any,  # anything with observation_space and action_space
+        env: Any,  # anything with observation_space and action_space: an environment, or `Spaces`
         hidden: Sequence[int] = (256, 256),  # hidden layers for flat observations; () is linear
         *,
         lr: float = 1e-3,  # step size of Adam

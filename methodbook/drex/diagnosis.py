@@ -25,7 +25,7 @@ from .pipeline import Settings, _read_noise, drex, load_reward
 from .policy import Policy, PPOSettings, evaluate, random_policy, train_policy
 from .ranking import NoiseInjection, RankedTrajectories, from_noise
 from .reward import RewardEnsemble
-from .trajectories import Demonstrations, Trajectory
+from .trajectories import Demonstrations, Trajectory, read_npz
 
 # %% auto #0
 __all__ = ['PENDULUM', 'return_table', 'blame', 'diagnose_pendulum', 'run_diagnosis', 'diagnosis_tables', 'plot_returns',
@@ -188,7 +188,9 @@ def diagnose_stages(
     folder, experiment = Path(stages) / f"{name}_{seed}_drex", EXPERIMENTS[name]()
     make, s = experiment.make, Settings(**experiment.settings)
     batches = _read_noise(folder / "noise.npz", s.noise)
-    ranked, reward = from_noise(batches, s.snippet, s.margin), load_reward(folder / "reward.safetensors")[0]
+    idle = read_npz(folder / "idle.npz").trajectories if s.noise.idle else ()
+    ranked = from_noise(batches, s.snippet, s.margin, idle)
+    reward = load_reward(folder / "reward.safetensors")[0]
     clone = BehaviorCloning(make_batch(make, 1), **s.bc, seed=seed)
     clone.load_state_dict(load_state(folder / "bc.safetensors"))
     players = {"policy": Policy.load(folder / "policy_0.safetensors"), "clone": clone}

@@ -48,8 +48,8 @@ def need(
         raise MissingExtra(f"this needs {module}, which is not installed: {fix}") from error
 
 
-_Env = gym.Env if gym else object
-_Wrapper = gym.Wrapper if gym else object
+_Env: Any = gym.Env if gym else object
+_Wrapper: Any = gym.Wrapper if gym else object
 
 # %% ../../nbs/drex/48_environments.ipynb #b7013d76
 def as_probabilities(
@@ -140,7 +140,7 @@ def policy_values(
     reward = np.broadcast_to(reward, chain.shape[:-1])
     return np.linalg.solve(np.eye(chain.shape[-1]) - gamma * chain, reward[..., None])[..., 0]
 
-
+# %% ../../nbs/drex/48_environments.ipynb #ebd11b12
 def value_iteration(
     transitions: np.ndarray,  # `(..., S, A, S)`
     reward: np.ndarray,  # `(..., S)`
@@ -151,7 +151,8 @@ def value_iteration(
     square = transitions.ndim >= 3 and transitions.shape[-1] == transitions.shape[-3] == reward.shape[-1]
     expect(square, "transitions", "shape (..., S, A, S) with S the last axis of `reward`", transitions)
     expect(0 <= gamma < 1, "gamma", "a discount in [0, 1)", gamma)
-    check_finite("transitions", transitions), check_finite("reward", reward)
+    check_finite("transitions", transitions)
+    check_finite("reward", reward)
     values = np.array(np.broadcast_to(reward, np.broadcast_shapes(transitions.shape[:-2], reward.shape)))
     for _ in range(sweeps):
         values = reward + gamma * _backup(transitions, values).max(-1)
@@ -297,7 +298,7 @@ class _Absorbing(_Wrapper):
     def step(
         self,
         action: Any,  # an element of the action space
-    ) -> tuple[Any, float, bool, bool, dict]:  # observation, reward, False, whether H is reached, info
+    ) -> tuple[Any, float, bool, bool, dict]:  # observation, reward, False, truncated, info
         "Do `action`; after the end of the episode nothing changes and the reward is 0."
         self._steps += 1
         if self._ended:
@@ -313,7 +314,7 @@ class FixedHorizon(_Absorbing):
     def __init__(
         self,
         env: Any,  # a gymnasium environment; a TimeLimit around it is taken off
-        horizon: int,  # number of steps H
+        horizon: int,  # number of steps
         absorb: str = "repeat",  # after the end show the last observation ("repeat") or zeros ("zero")
         flag: bool = False,  # whether to append 1 after the end and 0 before to a flat observation
     ):
@@ -333,7 +334,7 @@ class FixedHorizon(_Absorbing):
 # %% ../../nbs/drex/48_environments.ipynb #a3d577dd
 def fixed_horizon(
     env_id: str,  # a gymnasium id such as "MountainCar-v0"
-    horizon: int,  # number of steps H
+    horizon: int,  # number of steps
     absorb: str = "repeat",  # as in `FixedHorizon`
     **options: Any,  # for `gymnasium.make`
 ) -> Callable[[], FixedHorizon]:  # makes a new environment at each call
@@ -551,17 +552,18 @@ class PointRun(_Env):
 # %% ../../nbs/drex/48_environments.ipynb #b59831ce
 def point_run_demonstrator(
     obs: np.ndarray,  # `(n, 3)`
-    rng: np.random.Generator,  # source of the demonstrator's noise
+    rng: np.random.Generator | None = None,  # source of the tremor of its hand; None is a steady hand
 ) -> np.ndarray:  # `(n, 2)` actions
     "Drive with less than half of the throttle, roughly in the middle of the lane."
     y, _, vy = np.asarray(obs, float).T
     action = np.column_stack([0.45 + 0.15 * np.sin(3 * y), -0.4 * y - 0.2 * vy])
-    return np.clip(action + 0.1 * rng.normal(size=action.shape), -1, 1).astype(np.float32)
+    tremor = 0.0 if rng is None else 0.1 * rng.normal(size=action.shape)
+    return np.clip(action + tremor, -1, 1).astype(np.float32)
 
 
 def mountain_car_demonstrator(
     obs: np.ndarray,  # `(n, 2)` position and velocity
-    rng: np.random.Generator,  # not used: it is a fixed rule
+    rng: np.random.Generator | None = None,  # not used: it is a fixed rule
 ) -> np.ndarray:  # `(n,)` actions 0 left, 1 nothing, 2 right
     "Push along the velocity, but coast on the slope to the goal: it arrives, late."
     position, velocity = np.asarray(obs, float).T

@@ -107,20 +107,26 @@ _TRAINED = {  # name -> environment, steps of an episode, of the demonstrator's 
     "pendulum": ("Pendulum-v1", 200, 40_000),
 }
 _TRAINED_CHANGES: dict[str, dict[str, Any]] = {  # name -> what differs from the shared settings
-    "halfcheetah": {"ppo": PPOSettings(200_000, 64, 64, 512, 10, ctrl_coeff=0.1), "episodes": 10},
+    "halfcheetah": {
+        "bc": {"updates": 5000, "l2": 1e-4},
+        "noise": NoiseInjection(rollouts_per_level=10, idle=20),
+        "reward": {"updates": 1500, "batch": 32, "pairs": 20_000, "input_dropout": 0.5},
+        "ppo": PPOSettings(500_000, 64, 64, 512, 10, anneal=True, log_std_floor=-2.0),
+    },
+    "halfcheetah_priced": {"ppo": PPOSettings(200_000, 64, 64, 512, 10, ctrl_coeff=0.1), "episodes": 10},
     "hopper": {"ppo": PPOSettings(200_000, 64, 64, 512, 10, ctrl_coeff=0.001), "episodes": 10},
     "pendulum": {"ppo": PPOSettings(steps=60_000, n_steps=128, epochs=10, gamma=0.95)},
 }
 
 
-def _trained(name: str) -> Experiment:
+def _trained(name: str, changes: str | None = None) -> Experiment:
     env_id, horizon, steps, *goal = _TRAINED[name]
     make = fixed_horizon(env_id, horizon)
     settings = {
         "noise": NoiseInjection(rollouts_per_level=3),
         "reward": {"updates": 800, "batch": 32},
         "ppo": PPOSettings(steps=100_000, n_steps=128),
-    } | _TRAINED_CHANGES.get(name, {})
+    } | _TRAINED_CHANGES.get(changes or name, {})
     return Experiment(make, lambda seed: trained_demonstrations(make, steps, 5, seed, *goal), settings)
 
 # %% ../../nbs/drex/46c_experiments.ipynb #de6f2336
@@ -138,6 +144,7 @@ EXPERIMENTS = {  # name -> what makes the experiment
     "pointrun": _point_run,
     "mountaincar": _mountain_car,
     **{name: partial(_trained, name) for name in _TRAINED},
+    "halfcheetah_priced": partial(_trained, "halfcheetah", "halfcheetah_priced"),
     "hopper_authors": _hopper_authors,
     "pointrun_shuffled": _point_run_shuffled,
 }

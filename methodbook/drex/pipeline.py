@@ -11,6 +11,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ PRESETS = {  # starting points for `settings`
         bc={"hidden": (256,) * 4, "lr": 1e-4, "updates": 50_000, "normalize": False},
         pairs={"equal_length": False},
         reward={"hidden": (256, 256), "updates": 3000, "lr": 1e-4},
-        ppo=PPOSettings(1_000_000, 1, 2048, 64, 10, 3e-4),
+        ppo=PPOSettings(1_000_000, 1, 2048, 64, 10, 3e-4, anneal=True),
         warm_start=False,
         episodes=20,
     ),
@@ -163,8 +164,8 @@ class _Drawings(_Numbers):
 class DrexReport(_Drawings):
     "What came out, and what speaks against it."
 
-    def to_frame(self) -> pd.DataFrame:  # one row: true and predicted returns
-        "Return the returns as a table."
+    def to_frame(self) -> pd.DataFrame:  # one row for each kind of play, its true return; None if unknown
+        "Return the true returns as a table."
         rows = {"demonstrations, mean": self.demo_mean, "demonstrations, best": self.demo_best}
         rows |= {"random": self.random, "clone": self.bc, "policy, sampled": self.policy}
         rows["policy, most probable"] = self.policy_deterministic
@@ -283,6 +284,22 @@ def _write_noise(path: Path, batches: Sequence[NoisyBatch]) -> None:
 def _read_noise(path: Path, noise: NoiseInjection) -> list[NoisyBatch]:
     played, k = read_npz(path).trajectories, noise.rollouts_per_level
     return [NoisyBatch(level, played[n * k : (n + 1) * k]) for n, level in enumerate(noise.levels)]
+
+
+def _rank(
+    stages: _Stages, make: Callable, clone: BehaviorCloning, s: Settings, seed: int
+) -> tuple[list[NoisyBatch], RankedTrajectories]:
+    "Play the clone with noise, and holding still if that is asked for, and rank the episodes."
+
+    def play() -> list[NoisyBatch]:
+        return s.noise.collect(make, clone.act, seed)
+
+    batches = stages.run("noise.npz", play, _write_noise, lambda path: _read_noise(path, s.noise))
+    idle: Sequence[Trajectory] = ()
+    if s.noise.idle:
+        still = partial(s.noise.collect_idle, make, clone.act, seed)
+        idle = stages.run("idle.npz", still, write_npz, lambda path: read_npz(path).trajectories)
+    return batches, from_noise(batches, s.snippet, s.margin, idle, **s.pairs)
 
 
 def save_reward(
@@ -527,12 +544,8 @@ def drex(
 
     stages.run("bc.safetensors", lambda: clone.fit(demos), keep, read)
 
-    def play():
-        return s.noise.collect(make, clone.act, seed)
-
-    batches = stages.run("noise.npz", play, _write_noise, lambda path: _read_noise(path, s.noise))
-    _check_horizon([each for batch in batches for each in batch.trajectories], allow_variable_horizon)
-    ranked = from_noise(batches, s.snippet, s.margin, **s.pairs)
+    batches, ranked = _rank(stages, make, clone, s, seed)
+    _check_horizon(list(ranked), allow_variable_horizon)
     parts = {"demos": demos, "bc": clone, "batches": batches, "ranked": ranked}
     return _finish(stages, make, s, run, parts)
 

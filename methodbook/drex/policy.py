@@ -25,8 +25,8 @@ from .reward import RewardEnsemble
 from .trajectories import Demonstrations, Trajectory
 
 # %% auto #0
-__all__ = ['LearnedReward', 'learned_step', 'VecLearnedReward', 'vec_env', 'Policy', 'PPOSettings', 'train_policy', 'Evaluation',
-           'evaluate', 'random_policy']
+__all__ = ['LearnedReward', 'learned_step', 'ScrambledReward', 'VecLearnedReward', 'vec_env', 'Policy', 'PPOSettings',
+           'train_policy', 'Evaluation', 'evaluate', 'random_policy']
 
 # %% ../../nbs/drex/45_policy.ipynb #53518d98
 class LearnedReward(_Wrapper):
@@ -65,11 +65,33 @@ def learned_step(
         paid = paid - ctrl_coeff * np.square(actions.reshape(len(actions), -1)).sum(1)
     return paid.astype(np.float32)
 
+# %% ../../nbs/drex/45_policy.ipynb #c2e68633
+class ScrambledReward(_Wrapper):
+    "A gymnasium environment that pays noise in place of its reward."
+
+    def __init__(
+        self,
+        env: Any,  # a gymnasium environment
+        seed: int = 0,  # of the noise
+    ):
+        need("gymnasium")
+        check_integer("seed", seed, minimum=0)
+        super().__init__(env)
+        self._pay = np.random.default_rng(seed)
+
+    def step(
+        self,
+        action: Any,  # an element of the action space
+    ) -> tuple[Any, float, bool, bool, dict]:  # as in gymnasium, the reward normal with deviation 1000
+        "Do `action` and pay noise."
+        obs, _, ended, cut, info = self.env.step(action)
+        return obs, 1e3 * float(self._pay.normal()), ended, cut, info
+
 # %% ../../nbs/drex/45_policy.ipynb #40e8cd78
 @cache
 def _vec_classes() -> tuple[type, type]:
     "The two classes that derive from those of stable-baselines3."
-    vec = need("stable_baselines3.common.vec_env")
+    vec: Any = need("stable_baselines3.common.vec_env")
 
     class BatchVecEnv(vec.VecEnv):
         "A batch of environments as stable-baselines3 wants it."
@@ -235,6 +257,7 @@ class PPOSettings:
     batch: int = 256  # samples a gradient step
     epochs: int = 5  # passes over the samples of an update
     lr: float = 1e-3  # step size of Adam
+    anneal: bool = False  # whether the step size falls linearly to zero, as in the authors' code
     gamma: float = 0.99  # discount
     gae_lambda: float = 0.95  # trace decay of the advantages
     clip: float = 0.2  # greatest change of a probability ratio
@@ -268,7 +291,7 @@ def _agent(make: Callable, model: RewardEnsemble | None, settings: PPOSettings, 
     return sb3.PPO(
         "MlpPolicy",
         venv,
-        learning_rate=settings.lr,
+        learning_rate=(lambda left: settings.lr * left) if settings.anneal else settings.lr,
         n_steps=settings.n_steps,
         batch_size=settings.batch,
         n_epochs=settings.epochs,

@@ -162,6 +162,20 @@ class NoisyBatch:
     trajectories: tuple[Trajectory, ...]  # the episodes
 
 # %% ../../nbs/drex/43_ranking.ipynb #f0f86d6d
+def _holding(act: Callable, longest: np.ndarray) -> Callable:
+    "Play `act` for as many steps as `longest` says, `(n,)`, and then hold the last action."
+    state: dict[str, Any] = {"step": 0}
+
+    def held(obs: np.ndarray) -> np.ndarray:
+        fresh, step = np.asarray(act(obs)), state["step"]
+        going = (step <= longest).reshape(-1, *[1] * (fresh.ndim - 1))
+        state["last"] = np.where(going, fresh, state.get("last", fresh))
+        state["step"] = step + 1
+        return state["last"]
+
+    return held
+
+# %% ../../nbs/drex/43_ranking.ipynb #58cc55d8
 @dataclass(frozen=True)
 class NoiseInjection:
     "A schedule of noise levels."
@@ -169,11 +183,26 @@ class NoiseInjection:
     kind: str = "epsilon"  # "epsilon", "gaussian" or "ou"
     levels: tuple[float, ...] = tuple(np.linspace(0, 0.95, 20).round(2).tolist())  # noise levels
     rollouts_per_level: int = 5  # episodes K at each level
+    idle: int = 0  # further episodes of holding still, to be ranked below all levels
 
     def __post_init__(self):
         check_choice("kind", self.kind, KINDS)
         object.__setattr__(self, "levels", tuple(_levels(self.levels).tolist()))
         check_integer("rollouts_per_level", self.rollouts_per_level, minimum=1)
+        check_integer("idle", self.idle, minimum=0)
+
+    def collect_idle(
+        self,
+        make: Callable[[], Any],  # makes an environment
+        act: Callable[[np.ndarray], np.ndarray],  # the policy whose actions are held
+        seed: int = 0,  # of environments and holding
+    ) -> list[Trajectory]:  # `idle` episodes
+        "Play episodes that hold still after at most 20 steps."
+        if not self.idle:
+            return []
+        longest = np.random.default_rng([seed, 3]).integers(0, 21, self.idle)
+        held = _holding(act, longest)
+        return rollouts(make, held, np.zeros(self.idle), seed + 5, n_envs=self.idle, jobs=1)
 
     def collect(
         self,
@@ -390,11 +419,15 @@ def from_noise(
     batches: Sequence[NoisyBatch],  # what `NoiseInjection.collect` gave
     snippet: int = 50,  # length of a snippet
     margin: float = 0.3,  # least difference of two noise levels
+    idle: Sequence[Trajectory] = (),  # episodes that rank below all levels
     **options: Any,  # further fields of `RankedTrajectories`
 ) -> RankedTrajectories:  # less noise ranks higher
     "Rank by noise, as D-REX does."
     _check_batches(batches)
     groups, ranks = [batch.trajectories for batch in batches], [-batch.level for batch in batches]
+    if len(idle):
+        groups.append(tuple(_episodes("idle", idle)))
+        ranks.append(min(ranks) - max(margin, 0.01))  # low enough to be compared with every level
     return RankedTrajectories(groups, ranks, snippet, margin, **options)
 
 

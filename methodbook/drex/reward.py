@@ -26,7 +26,7 @@ from methodbook.core.errors import (
     check_positive,
     expect,
 )
-from ..core.plot import look
+from ..core.plot import COLOURS, look
 from ..core.runs import Run, progress
 from .cloning import Pixels, mlp
 from .ranking import Pairs, RankedTrajectories
@@ -243,25 +243,40 @@ class RewardReport:
         self,
         ax: Axes | None = None,  # where to draw
     ) -> Axes:  # the axes
-        "Draw training and held-out loss, averaged over the members."
+        "Draw training and held-out loss, averaged over the members; the thick line is smoothed."
         ax = ax or plt.subplots()[1]
         width = min(50, len(self.losses))
-        smooth = np.convolve(self.losses.mean(1), np.ones(width) / width, "valid")
+        mean = self.losses.mean(1)
+        smooth = np.convolve(mean, np.ones(width) / width, "valid")
+        ax.plot(mean, color=COLOURS["drex"], linewidth=0.8, alpha=0.4)
         ax.plot(np.arange(width - 1, len(self.losses)), smooth, label="training", **look("drex"))
         steps = 100 * np.arange(1, len(self.validation) + 1)
         ax.plot(steps, self.validation.mean(1), label="held out", **look("bc"))
         ax.axhline(np.log(2), color="0.6", linewidth=1, label="coin toss")
-        ax.set(xlabel="update", ylabel="cross-entropy a pair", title="The reward learns to rank")
+        ax.set(xlabel="update", ylabel="cross-entropy a pair", ylim=(0, max(1, 1.1 * smooth.max())))
+        end = self.validation[-1].mean() if len(self.validation) else smooth[-1]
+        ax.set_title(f"Learning to rank: the loss ends at {end:.2f}, a coin's is {np.log(2):.2f}")
         ax.legend()
         return ax
 
 # %% ../../nbs/drex/44_reward.ipynb #0e06d17a
+def _hidden(x: Tensor, pairs: int, share: float, generator: torch.Generator) -> Tensor:
+    "Hide a `share` of the coordinates of `x` `(K, pairs * steps, d)`, the same ones in all steps of a pair."
+    count, _, width = x.shape
+    shown = torch.rand(count, pairs, 1, width, generator=generator) >= share
+    return (x.view(count, pairs, -1, width) * (shown / (1 - share))).view(x.shape)
+
+# %% ../../nbs/drex/44_reward.ipynb #b672ad18
 class _Lesson:
     "The data of all members, and the loss on some of it."
 
-    def __init__(self, model: RewardEnsemble, sets: Sequence[Pairs], label_noise: float, clip: float):
+    def __init__(
+        self, model: RewardEnsemble, sets: Sequence[Pairs], label_noise: float, clip: float, hide: float = 0.0
+    ):
         expect(0 <= label_noise < 1, "label_noise", "a weight in [0, 1)", label_noise)
-        self.model, self.label_noise, self.clip = model, label_noise, clip
+        flat = 0 <= hide < 1 and not (hide and model.pixels)
+        expect(flat, "input_dropout", "a share in [0, 1), and 0 for frames", hide)
+        self.model, self.label_noise, self.clip, self.hide = model, label_noise, clip, hide
         self.x = model.rows(sets[0].states, sets[0].actions)  # (N, d): all members share the table
         index = [torch.as_tensor(np.stack([p.first, p.second], 1)) for p in sets]
         self.index = torch.stack(index)  # (K, n, 2, L)
@@ -269,11 +284,15 @@ class _Lesson:
         self.label = torch.stack([torch.as_tensor(p.label).float() for p in sets])  # (K, n)
         self.whole = bool((self.mask == 1).all())
 
-    def losses(self, chosen: Tensor) -> tuple[Tensor, Tensor]:
+    def _rows(self, rows: Tensor, generator: torch.Generator | None) -> Tensor:  # (K, b, 2, L) -> (K, 2bL, d)
+        x = self.x[rows.flatten(1)]
+        return x if generator is None or not self.hide else _hidden(x, rows.shape[1], self.hide, generator)
+
+    def losses(self, chosen: Tensor, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
         "Mean loss of each member on its own `chosen` pairs `(K, b)`, and its share of right orders."
         member = torch.arange(len(chosen))[:, None]
         rows, label = self.index[member, chosen], self.label[member, chosen]  # (K, b, 2, L), (K, b)
-        reward = _member_rewards(self.model.nets, self.x[rows.flatten(1)]).view(rows.shape)
+        reward = _member_rewards(self.model.nets, self._rows(rows, generator)).view(rows.shape)
         sums = (reward if self.whole else reward * self.mask[member, chosen]).sum(-1)
         loss = _cross_entropy((sums[..., 0] - sums[..., 1]) * (2 * label - 1), self.label_noise, self.clip)
         right = ((sums[..., 0] > sums[..., 1]) == (label > 0.5)).float()
@@ -312,7 +331,7 @@ def _step(lesson: _Lesson, cut: int, batch: int, l2: float, early_stop: int | No
             return state
         count = len(lesson.label)
         chosen = torch.randint(cut, (count, batch), generator=state["generator"])
-        losses = lesson.losses(chosen)[0]
+        losses = lesson.losses(chosen, state["generator"])[0]
         weights = [p for name, p in state["nets"].named_parameters() if name.endswith("weight")]
         state["optimiser"].zero_grad()
         (losses.sum() + l2 * sum(p.square().sum() for p in weights)).backward()
@@ -324,6 +343,12 @@ def _step(lesson: _Lesson, cut: int, batch: int, l2: float, early_stop: int | No
         return state
 
     return step
+
+# %% ../../nbs/drex/44_reward.ipynb #da85a951
+def _first_state(model: RewardEnsemble, lr: float, seed: int) -> dict[str, Any]:
+    state = {"nets": model.nets, "optimiser": torch.optim.Adam(model.nets.parameters(), lr)}
+    state |= {"generator": torch.Generator().manual_seed(seed), "losses": [], "checks": []}
+    return state | {"best": None, "stopped": False}
 
 
 def _remember(state: dict[str, Any], early_stop: int | None) -> None:
@@ -346,6 +371,7 @@ def learn_reward(
     batch: int = 64,  # pairs an update, for each member
     lr: float = 1e-3,  # step size of Adam
     l2: float = 0.01,  # weight of the sum of squared weights
+    input_dropout: float = 0.0,  # share of the inputs hidden from a member, drawn anew for each pair
     label_noise: float = 0.0,  # weight of the coin toss in the loss
     logit_clip: float = 50.0,  # greatest difference of two sums that counts
     early_stop: int | None = None,  # checks without gain before stopping; None never
@@ -361,16 +387,12 @@ def learn_reward(
     check_integer("seed", seed, minimum=0)
     model = _new_ensemble(ranked, n_nets, hidden, use_action, seed)
     sets = [_labelled(ranked, pairs, [seed, n], shuffle_labels) for n in range(n_nets)]
-    lesson, cut = _Lesson(model, sets, label_noise, logit_clip), pairs - pairs // 5
-    state = {
-        "nets": model.nets,
-        "optimiser": torch.optim.Adam(model.nets.parameters(), lr),
-        "generator": torch.Generator().manual_seed(seed),
-        **{"losses": [], "checks": [], "best": None, "stopped": False},
-    }
+    lesson = _Lesson(model, sets, label_noise, logit_clip, input_dropout)
+    cut, state = pairs - pairs // 5, _first_state(model, lr, seed)
     config = {"seed": seed, "updates": updates, "pairs": pairs, "batch": batch, "lr": lr, "l2": l2}
     config |= {"nets": n_nets, "hidden": list(hidden), "noise": label_noise, "clip": logit_clip}
-    config |= {"use_action": use_action, "early_stop": early_stop, "data": _pairs_digest(sets)}
+    config |= {"use_action": use_action, "early_stop": early_stop, "input_dropout": input_dropout}
+    config |= {"data": _pairs_digest(sets)}
     _loop(_step(lesson, cut, batch, l2, early_stop), state, updates, folder, config)
     if state["best"] is not None:
         model.nets.load_state_dict(state["best"])

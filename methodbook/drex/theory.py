@@ -237,7 +237,7 @@ def plot_guarantee(
         axes[1].loglog(x, y, ".", color=COLOURS[colour], markersize=3, label=label)
     told, broken = int(found.guaranteed.sum()), int(found.violated.sum())
     axes[1].set(ylabel="gap of the demonstrator", title=f"{told} guarantees of {name}, {broken} broken")
-    axes[1].legend(loc="lower left", markerscale=3)
+    axes[1].legend(loc="lower right", markerscale=3)
     for axis in axes:
         low, high = found.bound.min(), found.bound.max()
         axis.plot([low, high], [low, high], color="0.4", linewidth=1)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from .environments import need
 # %% auto #0
 __all__ = ['DEMOS_FORMAT', 'AUTHORS_DEMOS', 'LengthMismatch', 'NonFiniteTrajectory', 'EmptyDemosError', 'NotSupported',
            'Trajectory', 'from_imitation', 'to_imitation_dict', 'from_minari', 'to_minari_buffer', 'Demonstrations',
-           'write_npz', 'read_npz', 'authors_demonstrations', 'ActionSpaceMismatch', 'fit_to']
+           'write_npz', 'read_npz', 'authors_demonstrations', 'ActionSpaceMismatch', 'Spaces', 'fit_to']
 
 # %% ../../nbs/drex/41_trajectories.ipynb #faaa42d1
 class LengthMismatch(InputError):
@@ -368,6 +368,13 @@ def authors_demonstrations(
 # %% ../../nbs/drex/41_trajectories.ipynb #cbc09594
 class ActionSpaceMismatch(InputError):
     "Actions that the environment could not have executed."
+
+
+class Spaces(NamedTuple):
+    "What an environment shows and takes, where there is no environment: enough to clone from recordings."
+
+    observation_space: Any  # as in gymnasium
+    action_space: Any  # as in gymnasium
 
 
 def _check_actions(acts: np.ndarray, space: Any) -> None:

@@ -30,7 +30,7 @@ class GridScene:
     "Hold the settings of one run on a grid."
 
     noise: float = 1.0  # highest noise level of the ranking, up to 1; the lowest is 0.01
-    levels: int = 5  # noise levels between them
+    levels: int = 5  # number of noise levels, these two among them
     episodes: int = 20  # episodes at each level
     snippet: int = 20  # states of a snippet, of 60 in an episode
     features: str = "colour"  # what the reward looks at: "colour" or "state"
@@ -124,7 +124,7 @@ def _draw_degradation(seen: GridView, ax: Axes) -> None:
     for name, colour in (("demonstrator", "demonstrator"), ("learner", "drex")):
         ax.axhline(seen.policies[name][0], color=COLOURS[colour], linestyle="--", label=name)
     ax.set(xlabel="noise level", ylabel="true score", ylim=(-0.6, 1.08), xlim=(-0.02, 1.02))
-    ax.set_title(f"ranked up to noise {seen.scene.noise:g}: {100 * seen.labels:.0f} % right")
+    ax.set_title(f"Ranked up to noise {seen.scene.noise:g}: {100 * seen.labels:.0f} % right")
     ax.legend(loc="lower left", fontsize=8.5)
 
 
@@ -134,13 +134,13 @@ def _draw_extrapolation(seen: GridView, ax: Axes) -> None:
     ax.axline((0, 0), slope=1, color="0.75", linewidth=1)
     ax.plot(true, learned, color=COLOURS["bc"], linewidth=1, linestyle=":")
     ax.plot(true[inside], learned[inside], color=COLOURS["bc"], linewidth=3, label="ranked")
-    looks = {"demonstrator": ("s", COLOURS["demonstrator"]), "optimum": ("*", INKS["wine"])}
-    looks["learner"] = ("*", COLOURS["drex"])
-    for name, (marker, colour) in looks.items():
-        ax.plot(*seen.policies[name], marker, color=colour, markersize=11, label=name)
+    looks = {"demonstrator": ("s", COLOURS["demonstrator"], 10), "optimum": ("*", INKS["wine"], 17)}
+    looks["learner"] = ("*", COLOURS["drex"], 10)  # small enough to be seen on top of the optimum
+    for name, (marker, colour, size) in looks.items():
+        ax.plot(*seen.policies[name], marker, color=colour, markersize=size, label=name)
     ax.set(xlabel="true score", ylabel="score by the learned reward", xlim=(-0.6, 1.1), ylim=(-0.6, 1.15))
     verdict = "above" if seen.policies["learner"][0] > seen.policies["demonstrator"][0] else "not above"
-    ax.set_title(f"the learner is {verdict} its teacher")
+    ax.set_title(f"The learner is {verdict} its teacher")
     ax.legend(loc="lower right", fontsize=8.5)
 
 # %% ../../nbs/drex/48b_views.ipynb #4ad986e4
@@ -159,7 +159,7 @@ def _draw_map(seen: GridView, ax: Axes) -> None:
     colours = np.where(costly, INKS["wine"], INKS["green"])
     ax.quiver(columns, rows, x, y, color=colours, angles="xy", scale=14, width=0.012, pivot="mid")
     ax.grid(visible=False)
-    ax.set(xticks=[], yticks=[], title=f"{costly.sum()} of {size * size} moves cost")
+    ax.set(xticks=[], yticks=[], title=f"{costly.sum()} of {size * size} moves cost something")
 
 
 def draw_grid(
@@ -194,7 +194,8 @@ def draw_paths(
 ) -> Figure:  # one panel a policy
     "Draw where each policy has walked until step `now`, and what it has earned."
     shown = {name: path[: now + 1] for name, path in paths.items()}
-    figure, axes = plt.subplots(1, len(paths), figsize=(3.7 * len(paths), 4), squeeze=False)
+    size = (3.7 * len(paths), 4.3)
+    figure, axes = plt.subplots(1, len(paths), figsize=size, squeeze=False, layout="constrained")
     for axis, (name, path) in zip(axes[0], shown.items(), strict=True):
         axis.imshow(grid.reward.reshape(grid.size, grid.size), cmap="Greys_r")
         rows, columns = np.divmod(path, grid.size)
@@ -202,14 +203,15 @@ def draw_paths(
         axis.plot(columns, rows, color=colour, linewidth=2, alpha=0.7)
         axis.plot(columns[-1], rows[-1], "o", color=colour, markersize=11, markeredgecolor="white")
         axis.grid(visible=False)
-        axis.set(xticks=[], yticks=[], title=f"{name}, step {now}: earned {grid.reward[path].sum():.1f}")
+        earned = f"earned {grid.reward[path].sum():.1f}"
+        axis.set(xticks=[], yticks=[], title=f"{name.capitalize()}, step {now}: {earned}")
     return figure
 
 # %% ../../nbs/drex/48b_views.ipynb #483e1c57
 def _grid_controls(widgets: Any, scene: GridScene) -> dict[str, Any]:
     "A slider or menu for each setting that moves."
-    slow = {"style": {"description_width": "8em"}, "continuous_update": False}  # when the hand lets go
-    menu = {"style": {"description_width": "8em"}}
+    menu = {"style": {"description_width": "10em"}}  # as wide as the longest label
+    slow = menu | {"continuous_update": False}  # drawn when the hand lets go
     what = [("a weight per colour", "colour"), ("a weight per cell", "state")]
     ranks = [("noise (D-REX)", "noise"), ("true returns (T-REX)", "true")]
     slider = widgets.IntSlider

@@ -39,7 +39,7 @@ class TrainingProblem:
     "Data, model and objective that all methods share."
 
     name: str  # "logistic" or "network"
-    x: Tensor  # `(N, d)` inputs to train on
+    x: Tensor  # `(N, D)` inputs to train on
     y: Tensor  # `(N,)` labels
     x_test: Tensor  # inputs to test on
     y_test: Tensor  # labels to test on
@@ -52,11 +52,12 @@ class TrainingProblem:
         self,
         seed: int,  # of the first weights
     ) -> nn.Sequential:  # weights from N(0, 1/inputs), biases zero
-        "Return a new model."
+        "Return a new model; the global generator is left alone."
+        check_integer("seed", seed, minimum=0)
         layers: list[nn.Module] = []
         for d, h in zip(self.widths[:-1], self.widths[1:], strict=True):
             layers += [nn.Tanh()] if layers else []
-            layers.append(nn.Linear(d, h, dtype=self.x.dtype))
+            layers.append(nn.utils.skip_init(nn.Linear, d, h, dtype=self.x.dtype))
         generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
             for layer in layers[::2]:
@@ -148,8 +149,9 @@ def trial_grid(
 ) -> list[tuple[float, float]]:  # (step size, damping), as many for every method
     "Return the settings to try: `trials` step sizes, or as many pairs of step size and damping."
     check_choice("method", method, METHODS)
-    side = math.isqrt(trials) if trials > 0 else 0
-    expect(side * side == trials > 0, "trials", "a square number such as 16", trials)
+    check_integer("trials", trials, minimum=1)
+    side = math.isqrt(trials)
+    expect(side * side == trials, "trials", "a square number such as 16", trials)
     chosen = METHODS[method]
     if chosen.dampings is None:
         return [(float(lr), 0.0) for lr in np.logspace(*chosen.steps, trials)]
@@ -172,6 +174,8 @@ def looks(
     points: int = 20,  # about as many looks
 ) -> list[int]:  # increasing, from 0 to `steps`
     "Return the numbers of steps after which to look, evenly spread on a logarithmic scale."
+    check_integer("steps", steps, minimum=1)
+    check_integer("points", points, minimum=2)
     return sorted({0, *np.unique(np.geomspace(1, steps, points).round().astype(int)).tolist()})
 
 
@@ -236,8 +240,11 @@ def train(
     seed: int,  # of first weights and batches
 ) -> Training:
     "Train a new model of `problem` with `method` and note the objective on the way."
+    fix = "Make one with `training_problem`."
+    expect(isinstance(problem, TrainingProblem), "problem", "a `TrainingProblem`", problem, fix)
     check_choice("method", method, METHODS)
     check_positive("lr", lr)
+    check_positive("damping", damping, zero_ok=True)
     check_integer("steps", steps, minimum=1)
     chosen, model = METHODS[method], problem.model(seed)
     optimiser = chosen.make(model, problem.loss, lr, damping, problem.decay)
@@ -287,6 +294,8 @@ def horizons(
     budget: Budget,  # how much is done
 ) -> dict[str, int]:  # "steps" and, for first-order methods, "long"
     "Return the numbers of steps that `method` is tuned and run for."
+    check_choice("method", method, METHODS)
+    check_choice("problem", problem, tuple(budget.steps))
     steps, damped = budget.steps[problem], METHODS[method].dampings is not None
     return {"steps": steps} if damped else {"steps": steps, "long": steps * budget.longer[problem]}
 
@@ -380,11 +389,15 @@ def compare_optimisers(
     problems: tuple[str, ...] = ("logistic", "network"),  # which to run
 ) -> dict[str, pd.DataFrame]:  # a summary for each problem
     "Tune and run all methods and write `optimisers_<problem>.json`; can be killed and resumed."
-    budget = scale if isinstance(scale, Budget) else BUDGETS.get(scale)
-    expect(budget is not None, "scale", f"a Budget or one of {', '.join(BUDGETS)}", scale)
+    known = isinstance(scale, Budget) or (isinstance(scale, str) and scale in BUDGETS)
+    expect(known, "scale", f"a Budget or one of {', '.join(BUDGETS)}", scale)
+    budget = scale if isinstance(scale, Budget) else BUDGETS[scale]
     check_integer("seeds", seeds, minimum=1)
     clash = set(budget.tuning) & set(range(FIRST_SEED, FIRST_SEED + seeds))
     expect(not clash, "seeds", "reported seeds that were not tuned on", f"got {sorted(clash)} twice")
+    expect(not isinstance(problems, str), "problems", "a tuple of names, such as ('logistic',)", problems)
+    for name in problems:
+        check_choice("problems", name, tuple(budget.steps))
     place, summaries = Path(folder) / "fisher", {}
     for name in problems:
         problem = training_problem(name, budget.hidden)
@@ -455,6 +468,7 @@ def plot_comparison(
     results: dict[str, dict[str, Any]],  # problem -> what `load_result` gives
 ) -> Figure:  # a row a problem: by steps, by processor time
     "Draw mean and range of the objective for all methods."
+    expect(len(results), "results", "at least one result of `compare_optimisers`", results)
     figure, axes = plt.subplots(len(results), 2, figsize=(9, 3.4 * len(results)), squeeze=False)
     for (left, right), (name, result) in zip(axes, results.items(), strict=True):
         base = result["numbers"]["least"] or 0.0

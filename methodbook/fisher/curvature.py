@@ -70,6 +70,8 @@ class Options:
         check_integer("max_bytes", self.max_bytes, minimum=1)
         right = self.dtype is None or (isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point)
         expect(right, "dtype", "a floating torch.dtype such as torch.float64", str(self.dtype))
+        for name in ("check", "distributed"):
+            expect(not isinstance(getattr(self, name), str), name, "True or False", getattr(self, name))
         _check_device(self.device)
 
 # %% ../../nbs/fisher/22_curvature.ipynb #999ec690
@@ -565,6 +567,10 @@ class Split:
     inner: Callable[[Tensor, Tensor], Tensor]  # (f, y) -> b, a number or a vector
     outer: Callable[[Tensor, Tensor], Tensor]  # (b, y) -> the loss, a number
     name: str = "custom"  # word for the result
+
+    def __post_init__(self):
+        for name in ("inner", "outer"):
+            expect(callable(getattr(self, name)), name, "a function", getattr(self, name))
 
     def matrices(
         self,

@@ -15,7 +15,16 @@ from matplotlib.figure import Figure
 
 from ..core.errors import check_choice, check_integer, check_positive, expect
 from ..core.plot import look
-from .experiments import METHOD_NAMES, TUNED, Descent, TableProblem, optimise
+from methodbook.fisher.experiments import (
+    METHOD_NAMES,
+    TUNED,
+    Descent,
+    TableProblem,
+    _need_table,
+    _numbers,
+    _tuned,
+    optimise,
+)
 
 # %% auto #0
 __all__ = ['LOG_STEPS', 'LOG_DAMPINGS', 'TUNED_HERE', 'SHARES', 'Tuned', 'tune', 'descents_here', 'stored_numbers',
@@ -26,6 +35,7 @@ class _Moments:
     "Least squares around its optimum: Hessian, least loss, coefficients of the empirical Fisher."
 
     def __init__(self, problem: TableProblem):
+        _need_table(problem)
         expect(problem.kind == "linear", "problem", "a linear problem", f"got a {problem.kind} one")
         n = len(problem.x)
         design = torch.cat([problem.x, torch.ones(n, 1, dtype=torch.float64)], 1)
@@ -102,10 +112,15 @@ def tune(
 ) -> Tuned:  # of tied settings that with the largest damping, then the step nearest to 1
     """Find step and damping of least final loss on a grid, for all settings at once.
 
-    Kunstner et al. 2019, section D.3. Raises `InputError` for a logistic problem.
+    Kunstner et al. 2019, section D.3. Raises `InputError` for a logistic problem or an empty grid.
     """
     check_choice("method", method, tuple(METHOD_NAMES))
     check_integer("iterations", iterations, minimum=1)
+    for name, grid in {
+        "log_steps": log_steps,
+        "log_dampings": [0.0] if method == "gd" else log_dampings,
+    }.items():
+        expect(_numbers(name, grid).ndim == 1 and len(grid), name, "a list of decimal logarithms", grid)
     moments = _Moments(problem)
     dampings = [-np.inf] if method == "gd" else log_dampings
     pairs = torch.cartesian_prod(torch.tensor(np.array(log_steps)), torch.tensor(np.array(dampings))).double()
@@ -134,7 +149,7 @@ def descents_here(
     iterations: int = 100,  # how many steps
 ) -> dict[str, Descent]:  # by method
     "Run all three methods on `problem` from zero with the settings tuned for its table."
-    tuned = (TUNED | TUNED_HERE)[problem.name]
+    tuned = _tuned(problem, TUNED | TUNED_HERE)
     return {
         method: optimise(problem, method, 10**step, 0.0 if damping is None else 10**damping, iterations)
         for method, (step, damping) in tuned.items()
@@ -180,6 +195,8 @@ def plot_length_ratio(
     iterations: int = 50,  # last one shown
 ) -> Figure:
     "Draw the length of the empirical direction over that of the natural one, along the path of the former."
+    good = len(descents) > 0 and all("efgd" in runs for runs in descents.values())
+    expect(good, "descents", "at least one table with a run of 'efgd'", descents)
     figure, ax = plt.subplots(figsize=(7.4, 4.2))
     shades = ("efgd", "gd", "ngd", "adam", "hessian", "mc")
     for method, (name, runs) in zip(shades, descents.items(), strict=False):
@@ -202,12 +219,14 @@ def starting_points(
 ) -> dict[float, Descent]:  # by share
     "Train `problem` by `method`, with its tuned settings, from multiples of its optimum; Figure 6."
     check_choice("method", method, tuple(METHOD_NAMES))
+    shares = _numbers("shares", shares)
+    expect(shares.ndim == 1 and len(shares), "shares", "a list of multiples of the optimum", shares)
     optimum = _Moments(problem).optimum
-    step, damping = (TUNED | TUNED_HERE)[problem.name][method]
+    step, damping = _tuned(problem, TUNED | TUNED_HERE)[method]
     damping = 0.0 if damping is None else 10**damping
     return {
         share: optimise(problem, method, 10**step, damping, iterations, start=share * optimum)
-        for share in shares
+        for share in shares.tolist()
     }
 
 # %% ../../nbs/fisher/28c_descents.ipynb #d7f703f7
@@ -216,6 +235,7 @@ def plot_start_points(
     least: float,  # the least loss
 ) -> Figure:  # a panel a method
     "Draw the loss above the least one from several starts: Figure 6 of Kunstner et al. (2019)."
+    expect(len(runs), "runs", "at least one method's, from `starting_points`", runs)
     size = (0.8 + 2.9 * len(runs), 3.8)
     figure, axes = plt.subplots(1, len(runs), figsize=size, sharex=True, sharey=True, squeeze=False)
     for ax, (method, by_share) in zip(axes[0], runs.items(), strict=True):
@@ -237,7 +257,8 @@ def two_point_descent(
     "Follow descent by the empirical Fisher on the points (1, 1/2) and (1, -1/2)."
     check_positive("step", step)
     check_positive("damping", damping, zero_ok=True)
-    path = [float(theta)]
+    check_integer("iterations", iterations, minimum=0)
+    path = [float(_numbers("theta", theta))]
     for _ in range(iterations):
         path.append(path[-1] - step * path[-1] / (path[-1] ** 2 + 0.25 + damping))
     return np.array(path)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +44,12 @@ __all__ = ['LOGISTIC_SETS', 'Comparison', 'compare', 'Decrease', 'decrease', 'Sp
            'logistic_optimum', 'error_curve', 'error_constant', 'plot_error_curve', 'gaussian_empirical_step']
 
 # %% ../../nbs/fisher/27_diagnostics.ipynb #764c2524
+def _check_symmetric(name: str, full: Tensor) -> None:
+    check_finite(name, full)
+    near = float((full - full.T).abs().max()) <= 1e-5 * float(full.abs().max())
+    expect(near, name, "a symmetric matrix", "got one that is not")
+
+
 def _dense(matrix: Any, name: str, limit: int = 5000) -> Tensor:
     "The full float64 matrix of a tensor, an array, or anything with `to_dense` or `shape` and `@`."
     fits = hasattr(matrix, "shape") and len(matrix.shape) == 2 and matrix.shape[0] == matrix.shape[1]
@@ -57,10 +63,16 @@ def _dense(matrix: Any, name: str, limit: int = 5000) -> Tensor:
     else:
         full = matrix if isinstance(matrix, Tensor | np.ndarray) else _Products(matrix, name)(torch.eye(p))
     full = torch.as_tensor(full).detach().to("cpu", torch.float64)
-    check_finite(name, full)
-    near = float((full - full.T).abs().max()) <= 1e-5 * float(full.abs().max())
-    expect(near, name, "a symmetric matrix", "got one that is not")
+    _check_symmetric(name, full)
     return (full + full.T) / 2
+
+
+def _check_gradient(gradient: Any, p: int) -> None:
+    expect(isinstance(gradient, Tensor), "gradient", f"a tensor of shape ({p},)", gradient)
+    check_shape("gradient", gradient, (p,))
+    check_finite("gradient", gradient)
+    fix = "To compare the matrices alone, give any vector, for example of ones."
+    expect(gradient.any(), "gradient", "a vector that is not zero", "got zeros, which make no step", fix)
 
 
 def _step(matrix: Any, full: Tensor, gradient: Tensor, damping: float) -> Tensor:
@@ -119,7 +131,7 @@ class Comparison(_ComparisonDisplay):
 
     first: str  # kind of the reference
     second: str  # kind of the other matrix
-    cosine: float  # of the two preconditioned steps; NaN where the gradient is zero
+    cosine: float  # of the two preconditioned steps; NaN where the second is zero
     norm_ratio: float  # length of the second step over that of the first
     relative_frobenius: float  # distance over the norm of the first matrix, without damping
     eigen_min: float  # least generalised eigenvalue of the damped matrices; 1 where they agree
@@ -133,25 +145,27 @@ class Comparison(_ComparisonDisplay):
 def compare(
     first: Any,  # reference: a `Curvature`, a tensor `(p, p)`, or an object with `shape` and `@`
     second: Any,  # the matrix to judge, likewise
-    gradient: Tensor,  # `(p,)` vector that both precondition
+    gradient: Tensor,  # `(p,)` vector that both precondition, not zero
     damping: float = 0.0,  # lambda, added to both diagonals for steps and generalised eigenvalues
     k: int | None = None,  # dimension of the leading eigenspaces; None: 5, or less for a small matrix
 ) -> Comparison:
     """Compare `second` with `first`: steps, generalised eigenvalues, distance, leading directions.
 
-    Raises `SingularCurvature` when a matrix with its damping is singular, `CurvatureTooLarge` for p > 5,000.
-    Kunstner et al. 2019, Fig. 2 and 3 show two of these numbers.
+    Raises `SingularCurvature` when a matrix with its damping is singular, `CurvatureTooLarge` for p > 5,000,
+    `InputError` for a gradient or a first matrix of zeros, to which nothing can be compared. Kunstner et al.
+    2019, Fig. 2 and 3 show two of these numbers.
     """
     one, two = _dense(first, "first"), _dense(second, "second")
     p = len(one)
     check_shape("second", two, (p, p))
-    check_shape("gradient", gradient, (p,))
     check_positive("damping", damping, zero_ok=True)
+    _check_gradient(gradient, p)
+    expect(one.any(), "first", "a matrix that is not zero", "got zeros", "Put the other matrix first.")
     k = max(1, min(5, p // 2)) if k is None else k
     check_integer("k", k, minimum=1, maximum=p)
     steps = [_step(m, f, gradient, damping) for m, f in ((first, one), (second, two))]
     norms = [float(step.norm()) for step in steps]
-    ratio, product = (norms[1] / norms[0], norms[0] * norms[1]) if norms[0] > 0 else (math.nan, 0.0)
+    product = norms[0] * norms[1]
     shift = damping * torch.eye(p, dtype=one.dtype)
     mu = _generalised_eigenvalues(one + shift, two + shift)
     u, v = (torch.linalg.eigh(m).eigenvectors[:, -k:] for m in (one, two))
@@ -159,7 +173,7 @@ def compare(
         first=getattr(first, "kind", "first"),
         second=getattr(second, "kind", "second"),
         cosine=float(steps[0] @ steps[1]) / product if product > 0 else math.nan,
-        norm_ratio=ratio,
+        norm_ratio=norms[1] / norms[0] if norms[0] > 0 else math.nan,
         relative_frobenius=float((two - one).norm() / one.norm()),
         eigen_min=float(mu[0]),
         eigen_max=float(mu[-1]),
@@ -224,7 +238,11 @@ def decrease(
     expect(theirs == reduction, "curvature", f"reduction {reduction!r}", theirs, "Both must be scaled alike.")
     check_positive("damping", damping, zero_ok=True)
     jobs = [_Job(model, loss, _options({"reduction": reduction, **options})) for _ in range(2)]
-    check_shape("step", step, (jobs[0].layout.size,))
+    p = jobs[0].layout.size
+    fits = hasattr(curvature, "__matmul__") and tuple(getattr(curvature, "shape", (p, p))) == (p, p)
+    expect(fits, "curvature", f"a {p} x {p} matrix, or an object with `@`", curvature)
+    expect(isinstance(step, Tensor), "step", f"a tensor of shape ({p},)", step)
+    check_shape("step", step, (p,))
     check_finite("step", step)
     step = step.to(jobs[0].network.device, jobs[0].dtype)
     before, slope = _loss_and_gradient(jobs[0], data, torch.zeros_like(step))
@@ -245,6 +263,11 @@ class _Products:
         self.numpy = isinstance(matrix, np.ndarray) or type(matrix).__module__.startswith("scipy")
         self.like = matrix if isinstance(matrix, Tensor) else None
         self.count = 0
+
+    def check_entries(self) -> None:
+        "Refuse a matrix that is at hand, and not too large for a look, unless it is finite and symmetric."
+        if isinstance(self.matrix, Tensor | np.ndarray) and self.p <= 5000:
+            _check_symmetric(self.name, torch.as_tensor(self.matrix))
 
     def __call__(self, v: Tensor) -> Tensor:
         "Multiply `v` of shape `(p,)` or `(p, k)`."
@@ -301,6 +324,14 @@ def _lanczos(
     return values, vectors, basis[:, : len(alpha)], 0.0 if size <= 1e-13 * scale else size
 
 # %% ../../nbs/fisher/27_diagnostics.ipynb #9f67e561
+def _private(generator: torch.Generator | None) -> torch.Generator:
+    good = generator is None or isinstance(generator, torch.Generator)
+    expect(
+        good, "generator", "a torch.Generator", generator, "For a seed: torch.Generator().manual_seed(seed)."
+    )
+    return torch.Generator().manual_seed(0) if generator is None else generator
+
+
 def _search(product: _Products, k: int, found: Tensor, steps: int, tolerance: float, generator: Any) -> tuple:
     "The k largest eigenvalues in the complement of `found`, or as many as one Krylov space holds."
 
@@ -398,12 +429,13 @@ def spectrum(
     check_choice("method", method, ("auto", "lanczos", "gram", "dense"))
     check_positive("tolerance", tolerance)
     product = _Products(matrix)
+    product.check_entries()
     check_integer("k", k, minimum=1, maximum=product.p)
     exact = _exact(matrix, k, which, method, product.p)
     if exact is not None:
         values, vectors, method = exact
         return Spectrum(values, vectors, torch.zeros_like(values), which, method, 0, product.p)
-    generator = torch.Generator().manual_seed(0) if generator is None else generator
+    generator = _private(generator)
     steps = product.p if steps is None else steps
     check_integer("steps", steps, minimum=1)
     sign = 1.0 if which == "largest" else -1.0
@@ -535,6 +567,7 @@ def spectral_density(
     check_integer("probes", probes, minimum=1)
     check_integer("steps", steps, minimum=1)
     product = _Products(matrix)
+    product.check_entries()
     gram = _gram(matrix) if method != "slq" else None
     if gram is not None:
         values, p = gram[0], product.p
@@ -544,7 +577,7 @@ def spectral_density(
         return Density(nodes, weights, torch.zeros(len(nodes), dtype=torch.long), p, True)
     fix = "It needs a low-rank matrix, with fewer rows than columns."
     expect(method != "gram", "method", "'slq' here", method, fix)
-    generator = torch.Generator().manual_seed(0) if generator is None else generator
+    generator = _private(generator)
     parts = []
     for index in range(probes):
         start = _signs(product.p, 1, generator)[:, 0]
@@ -586,7 +619,7 @@ def trace_estimate(
     """
     check_choice("method", method, ("hutch++", "hutchinson"))
     check_integer("products", products, minimum=6 if method == "hutch++" else 2)
-    generator = torch.Generator().manual_seed(0) if generator is None else generator
+    generator = _private(generator)
     product = _Products(matrix)
     p = product.p
     if method == "hutchinson":
@@ -649,6 +682,8 @@ def gauss_newton_gap(
 
     Raises what `hessian` raises. Kunstner et al. 2019, Proposition 2, without the printed square.
     """
+    word = options.get("reduction", "sum")
+    expect(word == "sum", "reduction", "'sum', or none: the bound is about sums", word)
     options = {**options, "reduction": "sum"}
     difference = (
         hessian(model, data, loss=loss, **options).to_dense()
@@ -674,10 +709,12 @@ def logistic_set(
 
     Kunstner et al. 2019, Fig. 2 and Table 2, with the values of the authors' code: the matrices multiply the
     noise, so the covariances are their squares, and the means of (B) are the other way round in the table.
+    Raises `InputError` for an unknown set, an odd `n` or a `seed` that the generator does not take.
     """
     check_choice("which", which, LOGISTIC_SETS)
     check_integer("n", n, minimum=2)
     expect(n % 2 == 0, "n", "an even number", n)
+    check_integer("seed", seed, minimum=0, maximum=2**32 - 1)
     mean, first, second = LOGISTIC_SETS[which]
     random = np.random.RandomState(seed)
     zero = mean + random.randn(n // 2, 2) @ np.array(first)
@@ -700,6 +737,13 @@ def logistic_optimum(
     y: np.ndarray,  # `(n,)`
 ) -> np.ndarray:  # `(2,)`
     "Find the maximum-likelihood parameter of a logistic model without bias by Newton's method."
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    check_shape("y", y, ("n",), check_shape("x", x, ("n", "d")))
+    check_finite("x", x)
+    good = set(np.unique(y)) == {0.0, 1.0}
+    expect(good, "y", "labels 0 and 1, both of them", f"got {np.unique(y)[:4].tolist()}")
+    rank, fix = np.linalg.matrix_rank(x), "Leave out columns that repeat others."
+    expect(rank == x.shape[1], "x", f"{x.shape[1]} independent columns", f"got {rank}", fix)
     theta, slope = np.zeros(x.shape[1]), np.ones(1)
     for _ in range(50):
         if np.abs(slope).max() < 1e-13:
@@ -722,7 +766,10 @@ def error_curve(
 
     Raises `InputError` for "truth" of a misspecified set. Kunstner et al. 2019, section 4.2 and Fig. 2.
     """
+    check_choice("which", which, LOGISTIC_SETS)
     check_choice("at", at, ("optimum", "truth"))
+    for name, values in (("sizes", sizes), ("seeds", seeds)):
+        expect(isinstance(values, Collection) and len(values), name, "a list with something in it", values)
     fix = "A misspecified model has no true parameter: at='optimum'."
     expect(at == "optimum" or which == "correct", "at", f"'optimum' for {which!r}", at, fix)
     rows = []
@@ -754,6 +801,8 @@ def plot_error_curve(
     ax: plt.Axes | None = None,  # where to draw; None for a new figure
 ) -> plt.Axes:  # the axes drawn on
     "Draw mean and range of the error over the seeds against the number of samples."
+    good = isinstance(curves, Mapping) and len(curves)
+    expect(good, "curves", "frames from `error_curve`, by label", curves)
     ax = plt.subplots(figsize=(6.2, 4.0))[1] if ax is None else ax
     methods = ("true", "mc", "empirical", "adam")
     for method, (label, frame) in zip(methods, curves.items(), strict=False):
@@ -782,6 +831,9 @@ def gaussian_empirical_step(
 
     Raises `InputError` for shapes that do not fit. Cf. Kunstner et al. 2019, section 4.3.
     """
+    for name, value in (("offset", offset), ("covariance", covariance)):
+        expect(isinstance(value, Tensor), name, "a tensor", value)
+        check_finite(name, value)
     p = offset.shape[-1] if offset.ndim else 0
     check_shape("offset", offset, ("p",) if offset.ndim == 1 else ("k", "p"))
     check_shape("covariance", covariance, (p, p))

@@ -5,11 +5,12 @@
 # %% ../../nbs/fisher/28_experiments.ipynb #7c040269
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,6 +35,7 @@ from methodbook.core.errors import (
 from ..core.plot import COLOURS, look
 from .curvature import fisher, gradient
 from .likelihood import Bernoulli, Gaussian, Likelihood
+from .structures import SingularCurvature
 
 # %% auto #0
 __all__ = ['METHOD_NAMES', 'FIELD_SPEEDS', 'STARTS', 'TUNED', 'TABLES', 'SOLVERS', 'VectorFieldProblem', 'vector_field_problem',
@@ -44,6 +46,16 @@ __all__ = ['METHOD_NAMES', 'FIELD_SPEEDS', 'STARTS', 'TUNED', 'TABLES', 'SOLVERS
            'problem_from_columns']
 
 # %% ../../nbs/fisher/28_experiments.ipynb #aadc21b2
+def _numbers(name: str, values: Any) -> np.ndarray:
+    "`values` as a finite float64 array."
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        expect(False, name, "numbers", values)
+    check_finite(name, array)
+    return array
+
+
 @dataclass(frozen=True, eq=False)
 class VectorFieldProblem:
     "Hold the points (`x`, `y`) to which a line is fitted, and the constants of its quadratic loss."
@@ -54,9 +66,13 @@ class VectorFieldProblem:
 
     def __post_init__(self):
         for name in ("x", "y"):
-            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+            object.__setattr__(self, name, _numbers(name, getattr(self, name)))
         check_shape("y", self.y, ("N",), check_shape("x", self.x, ("N",)))
         check_positive("prior_precision", self.prior_precision, zero_ok=True)
+        fixed = len(self.x) > 0 and (self.prior_precision > 0 or np.ptp(self.x) > 0)
+        expect(
+            fixed, "x", "two different inputs, for a line needs them", self.x, "Or give a `prior_precision`."
+        )
 
     @cached_property
     def design(self) -> np.ndarray:  # rows (1, x_n), shape `(N, 2)`
@@ -87,11 +103,13 @@ def vector_field_problem(
     """Draw the data of Figure 1: x lognormal(0, 0.75), y = 2 + 2x + `noise` · N(0, 1).
 
     Kunstner et al. (2019), section D.1; the prior is in the authors' code only.
-    Raises `InputError` for a negative `noise`, fewer than 3 `samples` or a `prior_variance` of 0 or less.
+    Raises `InputError` for a negative `noise`, fewer than 3 `samples`, a `prior_variance` of 0 or less or a
+    `seed` that the generator does not take.
     """
     check_positive("noise", noise, zero_ok=True)
     check_positive("prior_variance", prior_variance)
     check_integer("samples", samples, minimum=3)
+    check_integer("seed", seed, minimum=0, maximum=2**32 - 1)
     random = np.random.RandomState(seed)
     x = random.lognormal(0, 0.75, samples)
     y = 2 + 2 * x + noise * random.randn(samples)
@@ -102,6 +120,8 @@ def label_moments(
     problem: VectorFieldProblem,  # the points
 ) -> np.ndarray:  # T above: shape `(9, 3)`, a row for each pair (i, j), columns for entries 00, 01, 11
     "Average over the points of `problem` the products from which every empirical Fisher matrix is built."
+    fix = "Make one with `vector_field_problem`, or of your own points."
+    expect(isinstance(problem, VectorFieldProblem), "problem", "a `VectorFieldProblem`", problem, fix)
     residual_parts = np.column_stack([problem.design, -problem.y])
     products = np.einsum(
         "ni,nj,nk,nl->ijkl", residual_parts, residual_parts, problem.design, problem.design, optimize=True
@@ -113,7 +133,15 @@ def empirical_fisher_at(
     moments: np.ndarray,  # from `label_moments`, shape `(9, 3)`
     theta: np.ndarray,  # points (intercept, slope), shape `(S, 2)`
 ) -> np.ndarray:  # entries 00, 01 and 11 of the empirical Fisher, shape `(3, S)`
-    "Evaluate the exact mean empirical Fisher at each of the points `theta`."
+    "Evaluate the exact mean empirical Fisher at each of the points `theta`; raise `InputError` for others."
+    moments, theta = _numbers("moments", moments), _numbers("theta", theta)
+    check_shape("moments", moments, (9, 3))
+    check_shape("theta", theta, ("S", 2))
+    return _empirical_fisher_at(moments, theta)
+
+
+def _empirical_fisher_at(moments: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    "The same without a look at the arrays, for thousands of steps."
     extended = np.ones((len(theta), 3))
     extended[:, :2] = theta
     pairs = extended[:, :, None] * extended[:, None, :]
@@ -144,7 +172,7 @@ def vector_field(
         return -speed * problem.gradient(theta) @ constant
 
     def empirical(theta: np.ndarray) -> np.ndarray:
-        e00, e01, e11 = empirical_fisher_at(moments, theta)
+        e00, e01, e11 = _empirical_fisher_at(moments, theta)
         g0, g1 = problem.gradient(theta).T
         e00, e11 = e00 + damping, e11 + damping
         scale = -speed / (e00 * e11 - e01 * e01)  # Cramer's rule for the two equations
@@ -211,8 +239,9 @@ def flow(
     The defaults are those of the authors' code for Figure 1. Raises `InputError` for starts that aren't
     pairs of numbers, a `step` that isn't positive or fewer than one of `steps`.
     """
-    theta = np.array(starts, dtype=np.float64)
+    theta = _numbers("starts", starts)
     check_shape("starts", theta, ("S", 2))
+    expect(len(theta), "starts", "at least one point", starts)
     check_positive("step", step)
     check_integer("steps", steps, minimum=1)
     field = vector_field(problem, kind, damping)
@@ -285,6 +314,7 @@ class ClippedBernoulli(Bernoulli):
     ):
         super().__init__()
         check_positive("clip", clip)
+        expect(clip < 0.5, "clip", "a probability below 1/2", clip)
         self.clip = clip
 
     def probability(self, f: torch.Tensor) -> torch.Tensor:  # `(M, 1)` to `(M, 1)`
@@ -306,6 +336,43 @@ class ClippedBernoulli(Bernoulli):
         return self.hess(f).sqrt()
 
 # %% ../../nbs/fisher/28_experiments.ipynb #1739752a
+def _float64(name: str, values: Any) -> torch.Tensor:
+    "`values` as a finite float64 tensor."
+    try:
+        tensor = torch.as_tensor(values).to(torch.float64)
+    except (RuntimeError, TypeError, ValueError):
+        expect(False, name, "numbers, in a tensor or an array", values)
+    check_finite(name, tensor)
+    return tensor
+
+
+def _checked(problem: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    "Inputs and labels of a table, as it keeps them."
+    check_choice("kind", problem.kind, ("logistic", "linear"))
+    check_positive("clip", problem.clip, zero_ok=True)
+    expect(problem.clip < 0.5, "clip", "a probability below 1/2", problem.clip)
+    x, y = (_float64(name, getattr(problem, name)) for name in ("x", "y"))
+    expect(x.ndim and len(x), "x", "a table of at least one row", x)
+    check_shape("y", y.reshape(-1, 1) if y.ndim < 2 else y, ("N", 1), check_shape("x", x, ("N", "D")))
+    inside = problem.kind == "linear" or bool(((y >= 0) & (y <= 1)).all())
+    fix = "Relabel them, or take kind='linear'."
+    expect(inside, "y", "labels 0 and 1 for a logistic model", f"got {y.unique()[:4].tolist()}", fix)
+    return x, y.reshape(-1, 1)
+
+
+def _need_table(problem: Any) -> None:
+    fix = "Make one with `table_problem` or `read_table`."
+    expect(isinstance(problem, TableProblem), "problem", "a `TableProblem`", problem, fix)
+
+
+def _tuned(problem: Any, tuned: dict[str, dict]) -> dict[str, tuple[float, float | None]]:
+    "The settings of the table of `problem` among those `tuned`."
+    _need_table(problem)
+    fix = "For another table call `optimise` with a step and damping of your own."
+    expect(problem.name in tuned, "problem", f"one of the tables {', '.join(tuned)}", problem.name, fix)
+    return tuned[problem.name]
+
+# %% ../../nbs/fisher/28_experiments.ipynb #32f3957d
 @dataclass(frozen=True, eq=False)
 class TableProblem:
     "Hold a table, and say which linear model with a bias is fitted to it."
@@ -317,13 +384,9 @@ class TableProblem:
     clip: float = 0.0  # of the logistic model's probabilities; 0 for none
 
     def __post_init__(self):
-        check_choice("kind", self.kind, ("logistic", "linear"))
-        x, y = (torch.as_tensor(part).to(torch.float64) for part in (self.x, self.y))
-        check_shape("y", y.reshape(len(y), -1), ("N", 1), check_shape("x", x, ("N", "D")))
-        check_finite("x", x)
-        check_finite("y", y)
+        x, y = _checked(self)
         object.__setattr__(self, "x", x)
-        object.__setattr__(self, "y", y.reshape(-1, 1))
+        object.__setattr__(self, "y", y)
 
     @property
     def likelihood(self) -> Likelihood:  # what the library takes as `loss`
@@ -339,8 +402,10 @@ class TableProblem:
         self,
         theta: torch.Tensor | None = None,  # weights, then the bias: shape `(D + 1,)`; None for zeros
     ) -> torch.nn.Linear:  # in float64
-        linear = deepcopy(self._blank)
-        theta = torch.zeros(self.x.shape[1] + 1, dtype=torch.float64) if theta is None else theta
+        linear, p = deepcopy(self._blank), self.x.shape[1] + 1
+        theta = torch.zeros(p, dtype=torch.float64) if theta is None else theta
+        expect(isinstance(theta, torch.Tensor), "theta", f"a tensor of shape ({p},)", theta)
+        check_shape("theta", theta, (p,))
         torch.nn.utils.vector_to_parameters(theta.to(torch.float64), linear.parameters())
         return linear
 
@@ -382,6 +447,7 @@ def table_problem(
     Raises `InputError` for an unknown name, `MissingData` when the table is not to be had.
     """
     check_choice("name", name, TABLES)
+    check_positive("clip", clip, zero_ok=True)
     table = load(name, download=download)
     logistic = name in ("breast_cancer", "a1a")
     unit = 1e5 if name == "california_housing" else 1.0  # 100,000 dollars, as in scikit-learn's version
@@ -398,6 +464,17 @@ SOLVERS = {  # ways to solve A d = g
 }
 
 
+def _solved(solver: str, matrix: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
+    "The direction; `SingularCurvature` where the solver finds none."
+    try:
+        return SOLVERS[solver](matrix, slope)
+    except torch.linalg.LinAlgError as error:
+        fix = "Give a larger `damping`, or solver='least squares'."
+        raise SingularCurvature(
+            f"solver {solver!r} finds no step: {str(error).rstrip('.')}. {fix}"
+        ) from error
+
+
 @dataclass(frozen=True, eq=False)
 class Descent:
     "Hold one training run."
@@ -412,7 +489,7 @@ class Descent:
 def optimise(
     problem: TableProblem,  # table and model
     method: str,  # "gd", "ngd" or "efgd"
-    step: float,  # γ
+    step: float,  # α
     damping: float = 0.0,  # λ, of mean matrices; unused by "gd"
     iterations: int = 100,  # how many steps
     solver: str = "lu",  # a key of `SOLVERS`
@@ -421,15 +498,17 @@ def optimise(
     """Train `problem` from `start` by `method` with a fixed `step` and `damping`.
 
     Kunstner et al. (2019), equations 49 to 51. Stops early when the loss is no number or exceeds a hundred
-    times the first one. Raises `InputError` for unknown `method`, `solver` and wrong `step` or `damping`.
+    times the first one. Raises `InputError` for unknown `method`, `solver` and wrong `step` or `damping`,
+    `SingularCurvature` where a matrix cannot be solved with.
     """
+    _need_table(problem)
     check_choice("method", method, tuple(METHOD_NAMES))
     check_choice("solver", solver, tuple(SOLVERS))
     check_positive("step", step)
     check_positive("damping", damping, zero_ok=True)
-    theta = torch.zeros(problem.x.shape[1] + 1) if start is None else start
+    check_integer("iterations", iterations, minimum=0)
+    theta = _float64("start", torch.zeros(problem.x.shape[1] + 1) if start is None else start)
     check_shape("start", theta, (problem.x.shape[1] + 1,))
-    theta = theta.to(torch.float64)
     damped = damping * torch.eye(len(theta), dtype=torch.float64)
     losses, cosines, ratios = [], [], []
     for index in range(iterations + 1):
@@ -438,9 +517,9 @@ def optimise(
             break
         direction = slope = problem.gradient(theta)
         if method != "gd":
-            natural = direction = SOLVERS[solver](problem.fisher(theta, "true") + damped, slope)
+            natural = direction = _solved(solver, problem.fisher(theta, "true") + damped, slope)
         if method == "efgd":
-            direction = SOLVERS[solver](problem.fisher(theta, "empirical") + damped, slope)
+            direction = _solved(solver, problem.fisher(theta, "empirical") + damped, slope)
             cosines.append(float(direction @ natural / direction.norm() / natural.norm()))
             ratios.append(float(direction.norm() / natural.norm()))
         if index < iterations:
@@ -455,7 +534,7 @@ def tuned_descents(
     "Run all three methods on `problem` with the steps and dampings of the paper's Table 6."
     return {
         method: optimise(problem, method, 10**step, 0.0 if damping is None else 10**damping, iterations)
-        for method, (step, damping) in TUNED[problem.name].items()
+        for method, (step, damping) in _tuned(problem, TUNED).items()
     }
 
 # %% ../../nbs/fisher/28_experiments.ipynb #af0ef4b5
@@ -464,6 +543,8 @@ def plot_alignment(
     iterations: dict[str, int] | None = None,  # last iteration shown, by table; 50 for a1a, as in the paper
 ) -> Figure:  # two rows: loss, and cosine of empirical and natural direction
     "Draw Figure 3 of Kunstner et al. (2019): does the empirical direction point where the natural one does?"
+    good = len(descents) > 0 and all("efgd" in runs for runs in descents.values())
+    expect(good, "descents", "at least one table with a run of 'efgd'", descents)
     limits = {"a1a": 50} | (iterations or {})
     size = (1.2 + 2.85 * len(descents), 5.0)
     figure, panels = plt.subplots(
@@ -494,8 +575,11 @@ def relative_distance(
     matrix: torch.Tensor,  # `(p, p)`
     reference: torch.Tensor,  # `(p, p)`, not zero
 ) -> float:  # Frobenius norm of the difference over that of `reference`
-    "Return how far `matrix` is from `reference`."
-    return float((matrix - reference).norm() / reference.norm())
+    "Return how far `matrix` is from `reference`; raise `InputError` for a reference of zeros."
+    check_shape("matrix", matrix, tuple(reference.shape))
+    size = reference.norm()
+    expect(size > 0, "reference", "a matrix that is not zero", f"got one of norm {float(size):g}")
+    return float((matrix - reference).norm() / size)
 
 
 def monte_carlo_convergence(
@@ -505,7 +589,10 @@ def monte_carlo_convergence(
     seeds: int = 40,  # independent estimates for each m
 ) -> pd.DataFrame:  # columns `samples`, `seed`, `error`
     "Estimate the Fisher of `problem` at `theta` with m drawn labels a row, and measure the relative error."
+    _need_table(problem)
     check_integer("seeds", seeds, minimum=1)
+    several = isinstance(samples, Collection) and len(samples) > 0
+    expect(several, "samples", "a list of numbers of labels, such as (1, 4)", samples)
     true = problem.fisher(theta, "true")
     rows = [
         {
@@ -524,6 +611,7 @@ def expected_error(
     theta: torch.Tensor,  # where, shape `(D + 1,)`
 ) -> float:  # root mean square of the relative error with one label a row
     "Return the exact size of the Monte-Carlo error at m = 1; at any m divide it by √m."
+    _need_table(problem)
     expect(problem.kind == "logistic", "problem", "a logistic problem", f"got a {problem.kind} one")
     with torch.no_grad():
         p = torch.sigmoid(problem.model(theta)(problem.x))[:, 0]
@@ -536,6 +624,8 @@ def error_summary(
     errors: pd.DataFrame,  # from `monte_carlo_convergence`
 ) -> tuple[pd.Series, float]:  # root mean square by m, and the slope of its log against log m
     "Summarise Monte-Carlo errors; an estimate's slope is -1/2."
+    known = isinstance(errors, pd.DataFrame) and {"samples", "error"} <= set(errors)
+    expect(known, "errors", "a frame from `monte_carlo_convergence`", errors)
     size = errors["error"].pow(2).groupby(errors["samples"]).mean().pow(0.5)
     slope = np.polyfit(np.log(size.index.to_numpy(dtype=float)), np.log(size.to_numpy()), 1)[0]
     return size, float(slope)
@@ -545,7 +635,7 @@ def after_one_step(
     problem: TableProblem,  # one of `table_problem`'s
 ) -> torch.Tensor:  # parameters, shape `(D + 1,)`
     "Return the point that one tuned natural-gradient step from zero reaches."
-    step, damping = TUNED[problem.name]["ngd"]
+    step, damping = _tuned(problem, TUNED)["ngd"]
     return optimise(problem, "ngd", 10**step, 10**damping, iterations=1).theta
 
 
@@ -580,6 +670,7 @@ def compare_at(
 
     Raises `InputError` unless `damping` is positive: without it the generalised eigenvalues may not exist.
     """
+    _need_table(problem)
     check_positive("damping", damping)
     check_integer("mc_samples", mc_samples, minimum=1)
     true, slope = problem.fisher(theta, "true"), problem.gradient(theta)
@@ -631,6 +722,8 @@ def standardised(
     problem: TableProblem,  # table and model
 ) -> TableProblem:  # the same with inputs, and a numeric target, of mean 0 and variance 1
     "Return `problem` with its columns brought to mean 0 and variance 1; constant columns become 0."
+
+    _need_table(problem)
 
     def scale(values: torch.Tensor) -> torch.Tensor:
         spread = values.std(dim=0, correction=0)
@@ -688,7 +781,13 @@ def problem_from_columns(
     name: str = "table",  # for titles
 ) -> TableProblem:  # of two values the greater one is the label 1
     "Return the problem of predicting `column` from `x`; raise `InputError` if `model` doesn't fit it."
-    values = sorted(column.unique().tolist())
+    fix = "Wrap it: pd.Series(values, name='target')."
+    expect(isinstance(column, pd.Series), "column", "a pandas Series", column, fix)
+    values = column.unique().tolist()
+    try:
+        values = sorted(values)
+    except TypeError:
+        expect(False, str(column.name), "a target of one kind", "got numbers and text")
     expect(len(values) > 1, str(column.name), "a target with two values or more", f"got only {values[0]!r}")
     model = ("logistic" if len(values) == 2 else "linear") if model is None else model
     check_choice("model", model, ("linear", "logistic"))

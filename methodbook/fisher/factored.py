@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from ..core.errors import check_choice, check_integer, check_positive, expect
+from ..core.errors import check_choice, check_finite, check_integer, check_positive, expect
 from methodbook.fisher.curvature import (
     _each,
     _hessian_rows,
@@ -360,6 +360,8 @@ class LowRank(_LowRankSolver):
         least-norm one. Raises `SingularCurvature` when rows are dependent and `damping` is 0.
         """
         check_positive("damping", damping, zero_ok=True)
+        expect(isinstance(w, Tensor), "w", "a tensor of weights", w)
+        check_finite("w", w)
         fits = w.ndim in (1, 2) and len(w) == self.rank_bound
         expect(fits, "w", f"{self.rank_bound} weights, one a row", f"got shape {tuple(w.shape)}")
         expect(self.signs is None, "w", "a positive semi-definite matrix", "got one with negative signs")

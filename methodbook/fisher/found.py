@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from ..core.errors import MissingData
+from ..core.errors import MissingData, expect
 from .descents import tune
 from .diagnostics import LOGISTIC_SETS, gauss_newton_gap, logistic_optimum, logistic_set
 from .experiments import optimise, table_problem
@@ -157,6 +157,8 @@ def findings(
     functions: tuple[Callable[[], Finding], ...] = FINDINGS,  # which to compute
 ) -> pd.DataFrame:  # a row for each place; those whose table is not on this machine are left out
     "Compute all places where the print of Kunstner et al. (2019) and the numbers differ."
+    good = isinstance(functions, tuple | list) and len(functions) and all(map(callable, functions))
+    expect(good, "functions", "functions such as those of `FINDINGS`, in a tuple", functions)
     rows = []
     for function in functions:
         with suppress(MissingData):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from ..core.errors import check_choice
+from ..core.errors import check_choice, check_integer, check_same_length
 
 # %% auto #0
 __all__ = ['ZOO', 'Shared', 'Bare', 'Attending', 'Mean', 'zoo', 'by_hand']
@@ -89,15 +89,17 @@ def zoo(
     name: str,  # one of `ZOO`
     seed: int = 0,  # of the parameters and the inputs
 ) -> tuple[nn.Module, Tensor, Tensor]:  # model in float64, five inputs, labels
-    "Make the model `name` with five samples."
+    "Make the model `name` with five samples; the global generator is left alone."
     check_choice("name", name, tuple(ZOO))
-    torch.manual_seed(seed)
-    model = ZOO[name]().double()
+    check_integer("seed", seed, minimum=0)
     shape = {"Conv2": (5, 2, 4, 4), "Group": (5, 2, 4, 4), "Conv1": (5, 4, 5), "atten": (5, 4, 4)}
     shape["Linear on sequences"] = (5, 6, 4)
-    if name == "Embedding":
-        return model, torch.randint(5, (5, 6)), torch.arange(5) % 3
-    x = torch.randn(shape.get(name, shape.get(name[:5], (5, 3))), dtype=torch.float64)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        model = ZOO[name]().double()
+        if name == "Embedding":
+            return model, torch.randint(5, (5, 6)), torch.arange(5) % 3
+        x = torch.randn(shape.get(name, shape.get(name[:5], (5, 3))), dtype=torch.float64)
     return model, x, torch.arange(5) % 3
 
 # %% ../../nbs/fisher/24d_layers.ipynb #4559fd5e
@@ -109,6 +111,7 @@ def by_hand(
 ) -> Tensor:  # `(p, p)`, the mean over samples
     "Compute a Fisher of the cross entropy, sample by sample and direction by direction."
     check_choice("kind", kind, ("true", "empirical"))
+    check_same_length(x=x, y=y)
     params, rows = [p for p in model.parameters() if p.requires_grad], []
     for sample, label in zip(x, y, strict=True):
         f = model(sample[None])[0]

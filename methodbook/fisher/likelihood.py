@@ -27,6 +27,8 @@ def uniform_draws(
     device: torch.device | str = "cpu",  # where the result goes
 ) -> Tensor:  # float64 draws, strictly between 0 and 1
     "Draw uniform numbers of `shape` from `generator`, the same ones however the rows are cut into batches."
+    fix = "For a seed: torch.Generator().manual_seed(seed)."
+    expect(isinstance(generator, torch.Generator), "generator", "a torch.Generator", generator, fix)
     draws = torch.rand(shape, generator=generator, dtype=torch.float64)
     return draws.clamp_(2.0**-54, 1 - 2.0**-53).to(device)
 
@@ -209,6 +211,20 @@ def _softmax_root(p: Tensor) -> Tensor:
     return columns.movedim(-3, -1)
 
 # %% ../../nbs/fisher/21_likelihood.ipynb #576cc134
+def _weights(name: str, values: Any) -> Tensor:
+    "`values` as a tensor of finite numbers of at least 0."
+    try:
+        weights = torch.as_tensor(values).detach()
+    except (RuntimeError, TypeError, ValueError):
+        expect(False, name, "weights of at least 0", values)
+    check_finite(name, weights)
+    least = float(weights.min()) if weights.numel() else -1.0
+    expect(
+        least >= 0, name, "weights of at least 0", f"got a least of {least:g}" if weights.numel() else values
+    )
+    return weights
+
+# %% ../../nbs/fisher/21_likelihood.ipynb #ff2328ff
 class _SoftmaxTargets(Likelihood):
     "Options of the cross entropy: class weights, ignored labels, smoothing and soft labels."
 
@@ -226,9 +242,8 @@ class _SoftmaxTargets(Likelihood):
         expect(good, "label_smoothing", "a number of at least 0 and below 1", label_smoothing)
         check_integer("ignore_index", ignore_index)
         if weight is not None:
-            weight = torch.as_tensor(weight).detach()
-            good = weight.ndim == 1 and bool((weight >= 0).all())
-            expect(good, "weight", "(C,) weights of at least 0", weight)
+            weight = _weights("weight", weight)
+            expect(weight.ndim == 1, "weight", "(C,) weights of at least 0", weight)
         self.weight, self.ignore_index, self.label_smoothing = weight, ignore_index, float(label_smoothing)
         self.weights_as = weights_as
         self.normalised = not label_smoothing and (weight is None or weights_as == "sample")
@@ -329,7 +344,7 @@ class Bernoulli(Likelihood):
         self,
         pos_weight: Tensor | None = None,  # weight of a positive label, one number or one an output
     ):
-        self.pos_weight = None if pos_weight is None else torch.as_tensor(pos_weight).detach().reshape(-1)
+        self.pos_weight = None if pos_weight is None else _weights("pos_weight", pos_weight).reshape(-1)
         self.normalised = pos_weight is None or bool((self.pos_weight == 1).all())
 
     def _extra(self, like: Tensor) -> Tensor | float:  # pos_weight - 1, a row each

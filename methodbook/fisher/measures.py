@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from ..core.claims import Claim, format_number
-from ..core.errors import MissingData
+from ..core.errors import MissingData, check_integer, expect
 from .comparison import summary
 from .curvature import fisher, hessian, per_sample_gradients
 from .descents import starting_points, two_point_descent
@@ -93,6 +93,7 @@ def residual_numbers(
     runs: list[pd.DataFrame] | None = None,  # from `interpolation`; None to make five
 ) -> dict[str, float]:  # claims F3.1 to F3.7
     "Measure what small residuals do to empirical Fisher and Hessian."
+    expect(runs is None or len(runs), "runs", "None, or at least one run of `interpolation`", runs)
     runs = [interpolation(seed) for seed in range(5)] if runs is None else runs
     r, zero = 1e-3, torch.zeros(1, 1, dtype=torch.float64)
     data = zero, torch.full_like(zero, 1 - r)
@@ -116,7 +117,8 @@ def residual_numbers(
 def _gap(seed: int) -> Any:
     "Distance of GGN and Hessian of a small random network, and its bound."
     generator = torch.Generator().manual_seed(seed)
-    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
+    blank = (nn.utils.skip_init(nn.Linear, *sides, dtype=torch.float64) for sides in ((3, 4), (4, 2)))
+    net = nn.Sequential(next(blank), nn.Tanh(), next(blank))
     with torch.no_grad():
         for p in net.parameters():
             p.copy_(0.7 * torch.randn(p.shape, generator=generator, dtype=p.dtype))
@@ -183,6 +185,7 @@ def convergence_numbers(
     seeds: int = 100,  # data sets for the power of N
 ) -> dict[str, float]:  # claims F4.1 to F4.16 and F4.19
     "Measure where empirical Fisher and Fisher agree."
+    check_integer("seeds", seeds, minimum=1)
     views = {which: logistic_view(which) for which in ("correct", "A", "B")}
     numbers = {f"F4.{1 + k}": view.accuracy for k, view in enumerate(views.values())}
     compared = {which: view.comparison for which, view in views.items()}
@@ -262,6 +265,8 @@ def noise_numbers(
     size: int = 8,  # rows in a batch
 ) -> dict[str, float]:  # claims F5.1 to F5.5
     "Measure what the empirical Fisher says about gradient noise, and what scaling by it gains."
+    check_integer("batches", batches, minimum=1)
+    check_integer("size", size, minimum=2)
     model, data = noise_problem()
     rows = per_sample_gradients(model, data, loss="bce")  # of each row's own loss
     mean, covariance = rows.mean(0), torch.cov(rows.T, correction=0)

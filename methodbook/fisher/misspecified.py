@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
@@ -16,9 +16,17 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..core.errors import check_choice, check_integer, check_positive, check_shape, expect
+from methodbook.core.errors import (
+    check_choice,
+    check_integer,
+    check_positive,
+    check_same_length,
+    check_shape,
+    expect,
+)
 from ..core.plot import COLOURS, look
 from .diagnostics import Comparison, compare, logistic_optimum, logistic_set
+from .experiments import _numbers
 
 # %% auto #0
 __all__ = ['WINDOWS', 'REGRESSION_SETS', 'ellipse', 'LogisticView', 'logistic_weights', 'logistic_view', 'plot_set',
@@ -33,10 +41,13 @@ def ellipse(
     points: int = 200,  # on the line
 ) -> np.ndarray:  # points with (p - centre)^T C (p - centre) = radius^2, shape `(points, 2)`
     "Return the level line of the quadratic form `matrix` around `centre`; raise `InputError` for others."
-    matrix, centre = np.asarray(matrix, dtype=float), np.asarray(centre, dtype=float)
+    matrix, centre = _numbers("matrix", matrix), _numbers("centre", centre)
     check_shape("matrix", matrix, (2, 2))
     check_shape("centre", centre, (2,))
     check_positive("radius", radius)
+    check_integer("points", points, minimum=2)
+    alike = np.isclose(matrix[0, 1], matrix[1, 0], rtol=1e-5, atol=1e-12 * np.abs(matrix).max())
+    expect(alike, "matrix", "a symmetric matrix", "got one that is not")
     values, vectors = np.linalg.eigh(matrix)
     came = f"got a least eigenvalue of {values[0]:.3g}"
     expect(values[0] > 0, "matrix", "a positive definite matrix", came, "Add damping to it.")
@@ -77,6 +88,7 @@ def logistic_weights(
     y: np.ndarray,  # 0 and 1, `(N,)`
 ) -> tuple[np.ndarray, np.ndarray]:  # weights of x x^T in Fisher and empirical Fisher, `(N,)` each
     "Return σ(1 - σ) and (σ - y)²: Kunstner et al. 2019, equations 4 and 52."
+    check_same_length(f=f, y=y)
     s = 1 / (1 + np.exp(-f))
     return s * (1 - s), (s - y) ** 2
 
@@ -138,6 +150,7 @@ def plot_quadratic_approx(
     views: Sequence[LogisticView],  # a column each
 ) -> Figure:  # two rows: the data, and loss and ellipses around the optimum
     "Draw Figure 2 of Kunstner et al. (2019)."
+    expect(len(views), "views", "at least one set from `logistic_view`", views)
     figure, axes = plt.subplots(2, len(views), figsize=(0.4 + 2.9 * len(views), 6.2), squeeze=False)
     for (top, bottom), view in zip(axes.T, views, strict=True):
         plot_set(view, top)
@@ -159,6 +172,8 @@ def label_errors(
 
     Kunstner et al. 2019, section 4.2; the Monte-Carlo part is an addition.
     """
+    for name, values in (("sizes", sizes), ("seeds", seeds)):
+        expect(isinstance(values, Collection) and len(values), name, "a list with something in it", values)
     rows = []
     for n in sizes:
         for seed in seeds:
@@ -185,6 +200,9 @@ def plot_label_errors(
     constants: dict[str, float] | None = None,  # set -> `mc_constant`, drawn over root N
 ) -> Figure:  # a panel for each set
     "Draw mean and range of both errors against the number of samples."
+    expect(
+        isinstance(errors, Mapping) and len(errors), "errors", "frames from `label_errors`, by set", errors
+    )
     size = (0.6 + 2.9 * len(errors), 3.7)
     figure, axes = plt.subplots(1, len(errors), figsize=size, sharex=True, sharey=True, squeeze=False)
     names = {"empirical": "empirical Fisher", "mc": "Monte-Carlo Fisher, one label each"}
@@ -216,6 +234,7 @@ def regression_set(
     "Draw x, then the noise; raise `InputError` for an unknown set. Kunstner et al. 2019, Fig. 4, Table 3."
     check_choice("which", which, REGRESSION_SETS)
     check_integer("n", n, minimum=2)
+    check_integer("seed", seed, minimum=0, maximum=2**32 - 1)
     noise, bend = REGRESSION_SETS[which]
     random = np.random.RandomState(seed)
     x = random.randn(n)
@@ -229,6 +248,8 @@ def regression_population(
     np.ndarray
 ):  # empirical Fisher at the best line, order (slope, intercept), shape `(2, 2)`; the Fisher is I
     "Return the empirical Fisher of infinitely many samples, in closed form."
+    check_positive("noise", noise, zero_ok=True)
+    check_positive("bend", abs(bend) if isinstance(bend, int | float) else bend, zero_ok=True)
     return np.diag([noise**2 + 10 * bend**2, noise**2 + 2 * bend**2])
 
 # %% ../../nbs/fisher/28b_misspecified.ipynb #87654211
@@ -272,6 +293,7 @@ def plot_lines(
     views: Sequence[RegressionView],  # a column each
 ) -> Figure:  # two rows: data and line, and ellipses around the optimum
     "Draw Figure 4 of Kunstner et al. (2019)."
+    expect(len(views), "views", "at least one set from `regression_view`", views)
     figure, axes = plt.subplots(
         2, len(views), figsize=(0.4 + 2.9 * len(views), 5.8), squeeze=False, sharey="row"
     )

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from ..core.data import load
-from ..core.errors import check_integer, check_positive
+from ..core.errors import check_integer, check_positive, expect
 from ..core.plot import COLOURS, look
 from .curvature import fisher, gradient, hessian
 
@@ -25,6 +25,11 @@ from .curvature import fisher, gradient, hessian
 __all__ = ['interpolation', 'slopes', 'plot_interpolation', 'training_path', 'plot_training_path']
 
 # %% ../../nbs/fisher/28d_networks.ipynb #97431acf
+def _blank(inputs: int, outputs: int) -> nn.Linear:
+    "A layer in float64 whose numbers are still to be set; no random number is drawn."
+    return nn.utils.skip_init(nn.Linear, inputs, outputs, dtype=torch.float64)
+
+
 def interpolation(
     seed: int = 0,  # of the first weights
     hidden: int = 12,  # units; 3 · hidden + 1 parameters
@@ -36,10 +41,12 @@ def interpolation(
 
     Kunstner et al. 2019, section 3.2: residuals, Fisher and Hessian.
     """
-    check_integer("hidden", hidden, minimum=1)
+    for name, value in {"hidden": hidden, "samples": samples, "most": most}.items():
+        check_integer(name, value, minimum=1)
     check_positive("target", target)
+    check_integer("seed", seed, minimum=0)
     generator = torch.Generator().manual_seed(seed)
-    net = nn.Sequential(nn.Linear(1, hidden), nn.Tanh(), nn.Linear(hidden, 1)).double()
+    net = nn.Sequential(_blank(1, hidden), nn.Tanh(), _blank(hidden, 1))
     weights = [2.0 * torch.randn(p.shape, generator=generator, dtype=p.dtype) for p in net.parameters()]
     theta = torch.cat([part.flatten() for part in weights])
     x = torch.linspace(-1, 1, samples, dtype=torch.float64)[:, None]
@@ -85,7 +92,13 @@ def slopes(
     below: float = 1e-4,  # only steps with a loss below this
 ) -> dict[str, float]:  # of log EF and of log (H - F) against log loss
     "Return the powers of the loss with which empirical Fisher and Hessian minus Fisher vanish, end to end."
-    ends = np.log(run.loc[run["loss"] < below, ["loss", "EF", "H - F"]].iloc[[0, -1]])
+    check_positive("below", below)
+    names = ["loss", "EF", "H - F"]
+    known = isinstance(run, pd.DataFrame) and set(names) <= set(run)
+    expect(known, "run", "a frame from `interpolation`", run)
+    chosen = run.loc[run["loss"] < below, names]
+    expect(len(chosen) > 1, "below", "a loss that two steps or more are below", f"got {len(chosen)}")
+    ends = np.log(chosen.iloc[[0, -1]])
     fall = ends.iloc[1] - ends.iloc[0]
     return {name: float(fall[name] / fall["loss"]) for name in ("EF", "H - F")}
 
@@ -94,6 +107,7 @@ def plot_interpolation(
     runs: Sequence[pd.DataFrame],  # from `interpolation`
 ) -> Axes:
     "Draw the norms of the three matrices against the loss."
+    expect(len(runs), "runs", "at least one run of `interpolation`", runs)
     ax = plt.subplots(figsize=(6.8, 4.2))[1]
     drawn = {
         "F": ("true", "Fisher"),
@@ -113,7 +127,8 @@ def plot_interpolation(
 def _classifier(seed: int, hidden: int, samples: int) -> tuple[nn.Module, tuple[Tensor, Tensor]]:
     "A 64-hidden-10 network with weights from N(0, 1/inputs) and biases zero, and digits to train it on."
     table, generator = load("digits"), torch.Generator().manual_seed(seed)
-    net = nn.Sequential(nn.Linear(64, hidden), nn.Tanh(), nn.Linear(hidden, 10)).double()
+    net = nn.Sequential(_blank(64, hidden), nn.Tanh(), _blank(hidden, 10))
+    expect(samples <= len(table.x), "samples", f"at most the {len(table.x)} digits", samples)
     with torch.no_grad():
         for p in net.parameters():
             scale = p.shape[1] ** -0.5 if p.ndim > 1 else 0.0
@@ -130,7 +145,11 @@ def training_path(
     samples: int = 250,  # digits used
 ) -> pd.DataFrame:  # a row for each step and kind ("empirical", "mc")
     "Train a small network on digits by the natural gradient, comparing the matrices at each step."
-    check_integer("steps", steps, minimum=1)
+    for name, value in {"steps": steps, "hidden": hidden, "samples": samples}.items():
+        check_integer(name, value, minimum=1)
+    check_positive("lr", lr)
+    check_positive("damping", damping)
+    check_integer("seed", seed, minimum=0)
     net, data = _classifier(seed, hidden, samples)
     theta, rows = nn.utils.parameters_to_vector(net.parameters()).detach(), []
     for step in range(steps + 1):
@@ -162,6 +181,7 @@ def plot_training_path(
     paths: Sequence[pd.DataFrame],  # from `training_path`
 ) -> Figure:  # three panels
     "Draw mean and range over the runs of cosine, length ratio and distance along training."
+    expect(len(paths), "paths", "at least one run of `training_path`", paths)
     figure, axes = plt.subplots(1, 3, figsize=(9.6, 3.7))
     frame = pd.concat(paths)
     names = {"empirical": "empirical Fisher", "mc": "Monte-Carlo Fisher, one label each"}

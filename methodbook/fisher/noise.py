@@ -5,7 +5,7 @@
 # %% ../../nbs/fisher/26_noise.ipynb #8591f022
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -164,7 +164,8 @@ class _NoiseDisplay(_NoiseNumbers):
 # %% ../../nbs/fisher/26_noise.ipynb #42b4f15f
 def _plot_snr(noise: Any, batches: tuple[int, ...], ax: plt.Axes | None) -> plt.Axes:
     "Curves of the share of coordinates above a ratio, one for each batch size."
-    expect(len(batches) > 0, "batches", "at least one batch size", batches)
+    good = isinstance(batches, Sequence) and len(batches) > 0
+    expect(good, "batches", "at least one batch size, in a tuple", batches)
     ax = plt.subplots(figsize=(5.6, 3.6))[1] if ax is None else ax
     share = 1 - np.arange(len(noise.mean)) / len(noise.mean)
     shades = np.linspace(0.35, 1, len(batches))
@@ -207,24 +208,35 @@ class GradientNoise(_NoiseDisplay):
         return variance_adaptation(self.mean, covariance, form)
 
 # %% ../../nbs/fisher/26_noise.ipynb #2c367a09
-def _drawn(data: Any, weight: Tensor | None) -> tuple[float, bool]:
-    "Number of samples in `data`, or their total weight, and whether there are weights."
+def _drawn(data: Any, weight: Tensor | None) -> tuple[int, float, bool]:
+    "Number of samples in `data`, their total weight, and whether there are weights."
     pair = (
         isinstance(data, tuple | list)
         and len(data) in (2, 3)
         and isinstance(data[0], Tensor | np.ndarray | dict)
     )
-    total, weighted = 0.0, weight is not None
+    samples, total, weighted = 0, 0.0, weight is not None
     for batch in [data] if pair else data:
         x = batch[0]
-        total += len(next(iter(x.values())) if isinstance(x, dict) else x)
+        size = len(next(iter(x.values())) if isinstance(x, dict) else x)
+        samples, total = samples + size, total + size
         if len(batch) == 3:
-            total, weighted = total - len(batch[2]) + float(torch.as_tensor(batch[2]).sum()), True
+            total, weighted = total - size + float(torch.as_tensor(batch[2]).sum()), True
     if weight is None:
-        return total, weighted
+        return samples, total, weighted
     weight = torch.as_tensor(weight)
     expect(weight.ndim == 1, "sample_weight", "one weight a sample, shape (N,)", weight)
-    return float(weight.sum()), True
+    return samples, float(weight.sum()), True
+
+
+def _need_two(samples: float) -> None:
+    expect(
+        samples > 1,
+        "data",
+        "at least two samples",
+        f"got {samples:g}",
+        "With one sample there is no variance.",
+    )
 
 # %% ../../nbs/fisher/26_noise.ipynb #4bca5f6d
 def gradient_noise(
@@ -239,7 +251,7 @@ def gradient_noise(
 ) -> GradientNoise:  # mean and covariance of the gradient of one sample; `.of_batch(B)` for more
     """Compute mean and covariance of the gradient of one random sample, exactly.
 
-    Raises `InputError` for a weighted loss, and what `fisher` raises. Kunstner et al. 2019, section 5.
+    Raises `InputError` for a weighted loss or one sample, and as `fisher`. Kunstner et al. 2019, section 5.
     """
     check_choice("structure", structure, ("diag", "dense", "lowrank"))
     likelihood = as_likelihood(loss, options.get("sigma"), options.get("weights_as", "loss"))
@@ -252,12 +264,13 @@ def gradient_noise(
         fix,
     )
     data = list(data) if isinstance(data, Iterator) else data
-    draws, weighted = _drawn(data, options.get("sample_weight"))
     facts = {"loss": loss, "reduction": reduction, **options}
-    mean = gradient(model, data, **facts)
+    mean = gradient(model, data, **facts)  # refuses data that are none
+    samples, draws, weighted = _drawn(data, options.get("sample_weight"))
     kind = "dense" if structure == "dense" else "diag"
     second = fisher(model, data, "empirical", kind, unit=unit, **facts)
     draws = second.n if unit == "token" else draws
+    _need_two(draws if unit == "token" else samples)
     scale = draws / (second.n if reduction == "mean" else 1.0)
     if structure == "lowrank":
         covariance = _centred_rows(model, data, mean, draws, scale, weighted, loss, unit, options)
@@ -300,9 +313,7 @@ def variance_adaptation(
     eq. 19.
     """
     check_choice("form", form, ("diag", "full", "paper"))
-    sizes = check_shape("mean", mean, ("p",))
-    check_finite("mean", mean)
-    _check_covariance(covariance, sizes, form == "diag")
+    _check_moments(mean, covariance, form == "diag")
     if form == "diag":
         variance = covariance.diagonal() if covariance.ndim == 2 else covariance
         second = mean.square() + variance
@@ -314,13 +325,20 @@ def variance_adaptation(
     return torch.outer(mean, weights) if form == "full" else torch.outer(weights, mean)
 
 
-def _check_covariance(covariance: Tensor, sizes: dict[str, int], diagonal_fits: bool) -> None:
+def _check_moments(mean: Tensor, covariance: Tensor, diagonal_fits: bool) -> None:
+    for name, value in (("mean", mean), ("covariance", covariance)):
+        expect(isinstance(value, Tensor), name, "a tensor", value)
+        expect(value.numel(), name, "at least one number", value)
+        check_finite(name, value)
+    sizes = check_shape("mean", mean, ("p",))
     shape = ("p",) if covariance.ndim == 1 and diagonal_fits else ("p", "p")
     check_shape("covariance", covariance, shape, sizes)
-    check_finite("covariance", covariance)
     variance = covariance.diagonal() if covariance.ndim == 2 else covariance
     came = f"got a least variance of {float(variance.min()):.3g}"
     expect(bool((variance >= 0).all()), "covariance", "variances of at least 0", came)
+    if covariance.ndim == 2:
+        odd = float((covariance - covariance.T).abs().max()) > 1e-5 * float(covariance.abs().max())
+        expect(not odd, "covariance", "a symmetric matrix", "got one that is not")
 
 # %% ../../nbs/fisher/26_noise.ipynb #00453d16
 def adaptation_error(
@@ -332,9 +350,11 @@ def adaptation_error(
 
     Raises `InputError` for shapes that do not fit. Derived from Kunstner et al. 2019, section 5.
     """
+    expect(isinstance(matrix, Tensor), "matrix", "a tensor", matrix)
+    check_finite("matrix", matrix)
     sizes = check_shape("mean", mean, ("p",))
     check_shape("matrix", matrix, ("p",) if matrix.ndim == 1 else ("p", "p"), sizes)
-    _check_covariance(covariance, sizes, matrix.ndim == 1)
+    _check_moments(mean, covariance, matrix.ndim == 1)
     if matrix.ndim == 1:
         variance = covariance.diagonal() if covariance.ndim == 2 else covariance
         return float((matrix.square() * variance).sum() + ((matrix - 1) * mean).square().sum())

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from torch.func import jvp, vjp
 
 from ..core.errors import check_choice, check_integer, check_positive, expect
 from ..core.parallel import sum_over_processes
-from .curvature import _rows, _split_directions, fisher, ggn
+from .curvature import _ALL_STRUCTURES, _rows, _split_directions, fisher, ggn
 from .likelihood import Likelihood
 from .noise import variance_adaptation
 from methodbook.fisher.steps import (
@@ -42,11 +42,35 @@ __all__ = ['NaturalGradient', 'EmpiricalNaturalGradient', 'GaussNewtonCG', 'Vari
 _SHARED = ("damping", "weight_decay")  # settings of the one matrix, equal in all groups
 
 
-def _check_group(group: dict[str, Any], first: dict[str, Any], names: dict[int, str]) -> None:
-    "Refuse a parameter group with odd settings, or with tensors that are no parameters in `names`."
-    strange = sum(id(p) not in names for p in group["params"])
+def _listed(params: Any) -> list[Any]:
+    "Parameters, or groups of them, as a list with something in it."
+    good = isinstance(params, Iterable) and not isinstance(params, str | Tensor | Mapping)
+    expect(good, "params", "a list of parameters of `model`, or of groups of them", params)
+    listed = list(params)
+    expect(listed, "params", "at least one parameter", "got none")
+    return listed
+
+
+def _read_group(group: Any, names: dict[int, str], taken: set[int]) -> dict[str, Any]:
+    "A group with its parameters in a list; refuse what `names` does not have, or others have `taken`."
+    good = isinstance(group, dict) and "params" in group
+    expect(good, "params", "groups such as {'params': model[0].parameters(), 'lr': 0.1}", group)
+    params = group["params"]
+    params = [params] if isinstance(params, Tensor) else _listed(params)
+    tensors = [p[1] if isinstance(p, tuple) and len(p) == 2 else p for p in params]  # PyTorch takes names too
+    words = [p for p in tensors if not isinstance(p, Tensor)]
+    fix = "Take them from the model, e.g. params=model[0].parameters()."
+    expect(not words, "params", "parameters of `model`", words[0] if words else None, fix)
+    strange = sum(id(p) not in names for p in tensors)
     came = f"got {strange} other tensors"
     expect(not strange, "params", "parameters of `model`", came, "Give the model that owns them.")
+    twice = [names[id(p)] for p in tensors if id(p) in taken]
+    expect(not twice, "params", "each parameter in one group", f"got {', '.join(twice)} twice")
+    return {**group, "params": params}
+
+# %% ../../nbs/fisher/25_optimisers.ipynb #3d39c948
+def _check_group(group: dict[str, Any], first: dict[str, Any]) -> None:
+    "Refuse a parameter group with odd settings."
     for name in ("lr", *_SHARED):
         if name in group:
             check_positive(name, group[name], zero_ok=True)
@@ -58,7 +82,7 @@ def _check_group(group: dict[str, Any], first: dict[str, Any], names: dict[int, 
         fix = "All groups share one matrix; use two optimisers for two matrices."
         expect(same, name, f"the same value in all groups, {first.get(name)}", group.get(name), fix)
 
-# %% ../../nbs/fisher/25_optimisers.ipynb #3d39c948
+# %% ../../nbs/fisher/25_optimisers.ipynb #afb27474
 class _ModelOptimizer(torch.optim.Optimizer):
     "An optimiser that knows its model, its loss and how many steps it has done."
 
@@ -71,14 +95,15 @@ class _ModelOptimizer(torch.optim.Optimizer):
         if params is None:
             params = [p for p in model.parameters() if p.requires_grad]
             expect(params, "model", "at least one parameter that requires a gradient", "got none")
-        super().__init__(params, defaults)
+        super().__init__(_listed(params), defaults)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         "Add parameters of the model; what is known of the curvature is forgotten."
-        super().add_param_group(param_group)
         names = {id(p): name for name, p in self.model.named_parameters()}
+        taken = {id(p) for group in self.param_groups for p in group["params"]}
+        super().add_param_group(_read_group(param_group, names, taken))
         try:
-            _check_group(self.param_groups[-1], self.param_groups[0], names)
+            _check_group(self.param_groups[-1], self.param_groups[0])
         except Exception:
             self.param_groups.pop()
             raise
@@ -101,7 +126,7 @@ class _ModelOptimizer(torch.optim.Optimizer):
             **self.options,
         }
 
-# %% ../../nbs/fisher/25_optimisers.ipynb #afb27474
+# %% ../../nbs/fisher/25_optimisers.ipynb #378fc8ca
 class _Saved(_ModelOptimizer):
     "How such an optimiser is saved."
 
@@ -111,15 +136,22 @@ class _Saved(_ModelOptimizer):
         return super().state_dict() | {"methodbook": extra}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        "Go on from what `state_dict` returned."
+        "Go on from what `state_dict` returned; raises `InputError` for another optimiser's."
+        own = f"a state of {type(self).__name__}"
+        expect(isinstance(state_dict, Mapping), "state_dict", own, state_dict)
         extra = dict(state_dict.get("methodbook", {}))
         kind = extra.pop("class", "another optimiser")
-        expect(
-            kind == type(self).__name__,
-            "state_dict",
-            f"a state of {type(self).__name__}",
-            f"got one of {kind}",
+        expect(kind == type(self).__name__, "state_dict", own, f"got one of {kind}")
+        missing = sorted(
+            ({"state", "param_groups"} - set(state_dict)) | ({"steps", *self._extra()} - set(extra))
         )
+        expect(not missing, "state_dict", own, f"got one without {', '.join(missing)}")
+        sizes, theirs = (
+            [len(group["params"]) for group in groups]
+            for groups in (self.param_groups, state_dict["param_groups"])
+        )
+        came = f"got parameters in groups of {theirs}"
+        expect(theirs == sizes, "state_dict", f"parameters in groups of {sizes}", came)
         super().load_state_dict({key: state_dict[key] for key in ("state", "param_groups")})
         self.steps = extra.pop("steps")
         self._restore(extra)
@@ -160,10 +192,12 @@ class _Solving(_Moving):
     def _configure(self, kl_clip: float | None, adapt_damping: bool) -> None:
         if kl_clip is not None:
             check_positive("kl_clip", kl_clip)
+        expect(not isinstance(adapt_damping, str), "adapt_damping", "True or False", adapt_damping)
         self.kl_clip, self.adapt_damping, self.ratio = kl_clip, bool(adapt_damping), math.nan
 
     def _evaluate(self, batch: Any) -> tuple[float, Tensor]:
         "Loss and gradient, from a batch or from a closure."
+        _need_batch(batch)
         if not callable(batch):
             return self.objective.value_and_gradient(batch, self._params())
         with torch.enable_grad():
@@ -191,6 +225,11 @@ class _Solving(_Moving):
             ) from error
 
 
+def _need_batch(batch: Any) -> None:
+    fix = "Gradients alone do not tell the curvature: call step((X, y)), not step()."
+    expect(batch is not None, "batch", "the data of this step, (X, y)", "got none", fix)
+
+
 def _reusable(data: Any) -> Any:
     "A list for an iterator, which could be read only once."
     return list(data) if isinstance(data, Iterator) else data
@@ -202,10 +241,10 @@ class _Preconditioned(_Solving):
     @torch.no_grad()
     def step(
         self,
-        batch: Any,  # (X, y), (X, y, weights), a list of such, or a closure that fills `.grad`
+        batch: Any = None,  # (X, y), (X, y, weights), a list of such, or a closure that fills `.grad`
         curvature_batch: Any = None,  # data for the matrix; None: `batch`, or for a closure the matrix kept
     ) -> float:  # the loss before the step, without weight decay
-        "Do one step and return the loss it started from."
+        "Do one step and return the loss it started from; raise `InputError` without a batch."
         batch, curvature_batch = _reusable(batch), _reusable(curvature_batch)
         value, gradient = self._evaluate(batch)
         decay, damping = (self.param_groups[0][name] for name in ("weight_decay", "damping"))
@@ -296,6 +335,7 @@ class NaturalGradient(_WithCurvature):
         **options: Any,  # see `Options` of `methodbook.fisher.curvature`
     ):
         check_choice("kind", kind, ("true", "mc", "empirical", "ggn"))
+        check_choice("structure", structure, _ALL_STRUCTURES)
         check_integer("update_every", update_every, minimum=1)
         check_integer("mc_samples", mc_samples, minimum=1)
         check_integer("seed", seed, minimum=0)
@@ -463,7 +503,7 @@ class _Moments(_Moving):
 
 # %% ../../nbs/fisher/25_optimisers.ipynb #b27f49f3
 class VarianceAdaptedSGD(_Moments):
-    """Descend along `gamma * g` with a factor per coordinate, `mean^2 / (mean^2 + variance)`.
+    """Descend along the gradient with a factor for each coordinate, `mean^2 / (mean^2 + variance)`.
 
     Kunstner et al. 2019, section 5; Balles and Hennig 2018.
     """
@@ -490,9 +530,10 @@ class VarianceAdaptedSGD(_Moments):
     @torch.no_grad()
     def step(
         self,
-        batch: Any,  # (X, y), (X, y, weights), or a list of such
+        batch: Any = None,  # (X, y), (X, y, weights), or a list of such
     ) -> float:  # the loss before the step, without weight decay
-        "Do one step and return the loss it started from."
+        "Do one step and return the loss it started from; raise `InputError` without a batch."
+        _need_batch(batch)
         fix = "A closure hides the gradients of single samples."
         expect(not callable(batch), "batch", "a batch (X, y)", "got a closure", fix)
         batch = _reusable(batch)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, distributed
 from torch.utils.data import DataLoader
 
+from ..core.errors import check_integer, expect
 from ..core.parallel import sum_over_processes
 
 # %% auto #0
@@ -52,6 +53,7 @@ def counts_of_all(
     count: int,  # a number of this process
 ) -> list[int]:  # the number of each process, in the order of ranks
     "Exchange `count` with all processes; every one of them must call this."
+    check_integer("count", count)
     rank, processes = _rank()
     each = torch.zeros(processes, dtype=torch.int64)
     each[rank] = count
@@ -72,6 +74,7 @@ def generator_of(
     before: int | None,  # what `samples_before` says
 ) -> torch.Generator:  # a private generator on the CPU
     "Make the generator of drawn labels: the same in all processes, or, when `before` is None, one a rank."
+    check_integer("seed", seed, minimum=0)
     words = [seed] if before is not None or _rank()[0] == 0 else [seed, _rank()[0]]
     state = np.random.SeedSequence(words).generate_state(1, np.uint64)[0]
     return torch.Generator().manual_seed(int(state >> 1))
@@ -85,6 +88,7 @@ def skip_draws(
     m: int,  # labels a row
 ) -> None:
     "Move `generator` past the labels of `rows` rows."
+    check_integer("rows", rows, minimum=0)
     for start in range(0, rows, 1 << 16):
         likelihood.sample(like.new_zeros(min(1 << 16, rows - start), like.shape[1]), generator, m)
 
@@ -93,6 +97,7 @@ def gather_rows(
     rows: Tensor,  # `(M_r, ...)` rows of this process
 ) -> Tensor:  # `(M, ...)` those of all, ranks in order
     "Collect `rows` of all processes; every process must call this."
+    expect(isinstance(rows, Tensor) and rows.ndim, "rows", "a tensor with a first axis of rows", rows)
     counts = counts_of_all(len(rows))
     if len(counts) == 1:
         return rows

@@ -9,6 +9,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from numbers import Real
 from typing import Any
 
 import torch
@@ -26,7 +27,7 @@ from methodbook.core.errors import (
 from ..core.parallel import sum_over_processes
 from .curvature import _options, _rows
 from .likelihood import as_likelihood
-from .structures import Curvature, CurvatureError, Layout, _batches
+from .structures import Curvature, CurvatureError, Layout, _batches, _fitting
 
 # %% auto #0
 __all__ = ['kl_scale', 'reduction_ratio', 'adapted_damping', 'blended', 'curvature_state', 'curvature_from_state', 'NotConverged',
@@ -62,6 +63,7 @@ class _Objective:
 
     def value_and_gradient(self, data: Any, params: list[Tensor]) -> tuple[float, Tensor]:
         "Loss at `data` and its gradient `(p,)`; no `.grad` is touched."
+        _need_gradients(params)
         flat, sums = torch.zeros_like(_flat(params)), torch.zeros(2, dtype=torch.float64)
         with torch.enable_grad():
             for part, total in self.parts(data, params[0]):
@@ -86,7 +88,16 @@ def _outputs(model: nn.Module, x: Any, like: Tensor, chosen: dict[str, Tensor] |
         return one.to(like.device, like.dtype if one.is_floating_point() else None)
 
     args, kwargs = ((), {k: moved(v) for k, v in x.items()}) if isinstance(x, Mapping) else ((moved(x),), {})
-    return model(*args, **kwargs) if chosen is None else functional_call(model, chosen, args, kwargs)
+    if chosen is not None:
+        return functional_call(model, chosen, args, kwargs)
+    with _fitting(x):
+        return model(*args, **kwargs)
+
+
+def _need_gradients(params: list[Tensor]) -> None:
+    frozen = sum(not p.requires_grad for p in params)
+    fix = "Leave them out, or call requires_grad_() on them."
+    expect(not frozen, "params", "parameters that require a gradient", f"got {frozen} without", fix)
 
 
 def _flat(tensors: Iterable[Tensor]) -> Tensor:
@@ -102,9 +113,16 @@ def kl_scale(
 ) -> float:  # factor for the direction, at most 1
     """Compute `min(1, sqrt(limit / (lr^2 g^T d)))`; 1 where `g^T d` is not positive.
 
-    Raises `InputError` unless `limit` is positive.
+    Raises `InputError` unless `limit` is positive and the vectors are finite and of one length.
     """
     check_positive("limit", limit)
+    vectors = {"gradient": gradient, "direction": direction} | ({"lr": lr} if isinstance(lr, Tensor) else {})
+    for name, vector in vectors.items():
+        expect(isinstance(vector, Tensor) and vector.ndim, name, "a tensor of shape (p,)", vector)
+        check_shape(name, vector, (len(gradient),))
+        check_finite(name, vector)
+    least = float(lr.min()) if isinstance(lr, Tensor) else lr
+    check_positive("lr", least, zero_ok=True)
     size = float((lr * gradient) @ (lr * direction))
     return min(1.0, math.sqrt(limit / size)) if size > 0 else 1.0
 
@@ -113,7 +131,9 @@ def reduction_ratio(
     decrease: float,  # loss before the step minus loss after it
     predicted: float,  # the same by the quadratic model
 ) -> float:  # 1 for a perfect model; -inf after a loss that is not finite; nan if no decrease is predicted
-    "Compute `decrease / predicted`."
+    "Compute `decrease / predicted`; raise `InputError` for what is no number."
+    for name, value in (("decrease", decrease), ("predicted", predicted)):
+        expect(isinstance(value, Real), name, "a number", value)
     if not math.isfinite(decrease):
         return -math.inf
     return decrease / predicted if predicted > 0 else math.nan
@@ -126,8 +146,12 @@ def adapted_damping(
 ) -> float:  # lambda after the step
     """Return 2/3 of `damping` if `ratio` > 3/4, 3/2 of it if `ratio` < 1/4, else `damping`, within `bounds`.
 
-    Martens 2010, section 4.1.
+    Raises `InputError` for a negative `damping`. Martens 2010, section 4.1.
     """
+    check_positive("damping", damping, zero_ok=True)
+    expect(isinstance(ratio, Real), "ratio", "a number", ratio)
+    good = len(bounds) == 2 and 0 <= bounds[0] <= bounds[1]
+    expect(good, "bounds", "a least and a largest damping, both at least 0", f"got {bounds}")
     factor = 2 / 3 if ratio > 0.75 else 1.5 if ratio < 0.25 else 1.0
     return min(max(damping * factor, bounds[0]), bounds[1])
 
@@ -147,11 +171,13 @@ def blended(
     share: float,  # weight of `new`, from 0 to 1
 ) -> Curvature:  # facts (n, kind, ...) are those of `new`
     "Return `(1 - share) old + share new`, part by part; a curvature's own `blend` comes first."
-    expect(0 < share <= 1, "share", "a number above 0 and at most 1", share)
+    expect(isinstance(share, Real) and 0 < share <= 1, "share", "a number above 0 and at most 1", share)
     if share == 1:
         return new
     if hasattr(new, "blend"):
         return new.blend(old, share)
+    for name, matrix in (("old", old), ("new", new)):
+        expect(isinstance(matrix, Curvature), name, "a `Curvature`", matrix)
     same = old.structure == new.structure and old.layout == new.layout
     came = f"got {old.structure} and {new.structure}"
     expect(same, "old", "the same structure and the same parameters as `new`", came)
@@ -163,7 +189,8 @@ def curvature_state(
     curvature: Any,  # a `Curvature` or another frozen dataclass with a `layout`
 ) -> dict[str, Any]:  # for `save_state`
     "Return the fields of `curvature` as tensors and plain data, with the name of its class."
-    expect(is_dataclass(curvature), "curvature", "a curvature of this chapter", curvature)
+    known = is_dataclass(curvature) and isinstance(getattr(curvature, "layout", None), Layout)
+    expect(known, "curvature", "a curvature of this chapter", curvature)
     state = {field.name: getattr(curvature, field.name) for field in fields(curvature)}
     layout = state.pop("layout")
     shapes = [list(shape) for shape in layout.shapes]
@@ -181,11 +208,14 @@ def _curvature_classes(*roots: type) -> dict[str, type]:
 def curvature_from_state(
     state: dict[str, Any],  # what `curvature_state` returned
 ) -> Any:  # the curvature
-    "Rebuild a curvature from `state`; raises `InputError` for an unknown class."
+    "Rebuild a curvature from `state`; raises `InputError` for an unknown class or a part that is missing."
     from methodbook.fisher.factored import BlockDiagonal, Kronecker, LowRank  # which itself uses this page
 
     known = _curvature_classes(Curvature, BlockDiagonal, Kronecker, LowRank)
+    expect(isinstance(state, Mapping), "state", "what `curvature_state` returned", state)
     check_choice("class", state.get("class"), known)
+    missing = sorted({"names", "shapes", "fields"} - set(state))
+    expect(not missing, "state", "what `curvature_state` returned", f"got one without {', '.join(missing)}")
     layout = Layout(tuple(state["names"]), tuple(tuple(shape) for shape in state["shapes"]))
     return known[state["class"]](layout=layout, **state["fields"])
 
@@ -227,6 +257,7 @@ def _check_system(product: Any, b: Any, preconditioner: Any, start: Any) -> None
     check_finite("b", b)
     for name, vector in {"preconditioner": preconditioner, "start": start}.items():
         if vector is not None:
+            expect(isinstance(vector, Tensor), name, f"a tensor of shape {tuple(b.shape)}", vector)
             check_shape(name, vector, tuple(b.shape))
 
 

@@ -29,6 +29,7 @@ from methodbook.core.errors import (
     check_finite,
     check_positive,
     check_same_length,
+    describe,
     expect,
 )
 from ..core.runs import load_state, save_state
@@ -98,6 +99,7 @@ class Layout(_Order):
         v: Tensor,  # `(p,)` or `(p, k)`
     ) -> dict[str, Tensor]:  # name -> tensor of the parameter's shape, with a last axis `k` if `v` has one
         "Cut `v` into tensors shaped like the parameters."
+        expect(isinstance(v, Tensor), "v", "a tensor", v)
         fits = v.ndim in (1, 2) and len(v) == self.size
         expect(fits, "v", f"shape ({self.size},) or ({self.size}, k)", f"got shape {tuple(v.shape)}")
         triples = zip(self.names, self.shapes, v.split(self.sizes), strict=True)
@@ -108,6 +110,7 @@ class Layout(_Order):
         tensors: Mapping[str, Tensor],  # name -> tensor, as `split` returns
     ) -> Tensor:  # `(p,)` or `(p, k)`
         "Join `tensors` into one vector; the inverse of `split`."
+        expect(isinstance(tensors, Mapping), "tensors", "a dictionary of tensors by parameter", tensors)
         odd = sorted(set(self.names) ^ set(tensors))
         expect(not odd, "tensors", "exactly the names of the parameters", f"got a difference in {odd}")
         parts = []
@@ -231,6 +234,8 @@ class _Algebra:
     def quad(self, v: Tensor | Mapping[str, Tensor]) -> float:
         "Return `v^T C v`."
         v = self.layout.flatten(v) if isinstance(v, Mapping) else v
+        one = isinstance(v, Tensor) and v.ndim == 1
+        expect(one, "v", f"one vector of shape ({self.layout.size},), or a dictionary", v)
         return float(v @ (self @ v))
 
     def _apply(self, v: Any, function: Callable[[Tensor], Tensor]) -> Any:
@@ -310,6 +315,8 @@ class _Display:
 # %% ../../nbs/fisher/23_structures.ipynb #c820ae17
 def _heat_map(curvature: Any, ax: plt.Axes | None, limit: float | None) -> plt.Axes:
     "Draw `curvature` on `ax`."
+    if limit is not None:
+        check_positive("limit", limit)
     ax = plt.subplots(figsize=(4.2, 3.6))[1] if ax is None else ax
     matrix = curvature.to_dense().cpu().numpy()
     top = float(np.abs(matrix).max() or 1.0) if limit is None else limit
@@ -402,14 +409,26 @@ def _is_inputs(value: Any) -> bool:
     return isinstance(value, Tensor | np.ndarray | Mapping)
 
 
+def _as_tensor(name: str, value: Any) -> Tensor:
+    "`value` as a tensor; refuse what holds no numbers."
+    try:
+        return torch.as_tensor(value)
+    except (RuntimeError, TypeError, ValueError):
+        expect(False, name, "numbers, in a tensor or an array", value)
+
+
 def _one_batch(item: Any) -> _Batch:
     "Turn `X`, `(X, y)` or `(X, y, weight)` into a checked batch."
     parts = tuple(item) if isinstance(item, tuple | list) else (item,)
     good = 1 <= len(parts) <= 3 and _is_inputs(parts[0])
     expect(good, "data", "(X, y), (X, y, weights), or batches of these", item)
     x, y, weight = (*parts, None, None)[:3]
-    x = {k: torch.as_tensor(v) for k, v in x.items()} if isinstance(x, Mapping) else torch.as_tensor(x)
-    y, weight = (None if part is None else torch.as_tensor(part) for part in (y, weight))
+    expect(not isinstance(x, Mapping) or x, "X", "at least one input", x)
+    x = {k: _as_tensor(k, v) for k, v in x.items()} if isinstance(x, Mapping) else _as_tensor("X", x)
+    y, weight = (
+        None if part is None else _as_tensor(name, part)
+        for name, part in (("y", y), ("sample_weight", weight))
+    )
     each = x if isinstance(x, dict) else {"X": x}
     for name, tensor in each.items():
         expect(tensor.ndim > 0, name, "a first axis of samples", tensor)
@@ -428,7 +447,7 @@ def _batches(data: Any, sample_weight: Tensor | None) -> Iterator[_Batch]:
     pair = pair and (data[1] is None or isinstance(data[1], Tensor | np.ndarray))
     ready = pair or _is_inputs(data) or isinstance(data, Iterable)
     expect(ready and not isinstance(data, str), "data", "(X, y), or an iterable of batches (X, y)", data)
-    weight = None if sample_weight is None else torch.as_tensor(sample_weight)
+    weight = None if sample_weight is None else _as_tensor("sample_weight", sample_weight)
     seen = 0
     for item in [data] if pair or _is_inputs(data) else data:
         batch = _one_batch(item)
@@ -512,6 +531,8 @@ def _chosen_names(model: nn.Module, params: Iterable[str | nn.Parameter] | None)
         names = [name for name, value in named.items() if value.requires_grad]
         expect(names, "model", "at least one parameter that requires a gradient", f"got {len(named)} without")
         return names
+    listed = isinstance(params, Iterable) and not isinstance(params, str | Tensor)
+    expect(listed, "params", "a list of names or parameters of the model", params)
     by_id = {id(value): name for name, value in named.items()}
     wanted = {
         one if isinstance(one, str) else by_id.get(id(one), "a tensor that is no parameter") for one in params
@@ -634,6 +655,19 @@ def _cut(x: Any, start: int, stop: int) -> Any:
 
 def _count(x: Any) -> int:
     return x.shape[0] if isinstance(x, Tensor) else len(next(iter(x.values())))
+
+
+@contextmanager
+def _fitting(x: Any) -> Iterator[None]:
+    "Say that the model cannot take the inputs `x`, with its own words, when its call fails."
+    try:
+        yield
+    except (MethodbookError, NotImplementedError, torch.OutOfMemoryError):
+        raise
+    except (IndexError, RuntimeError, TypeError) as error:
+        words = str(error).strip().partition("\n")[0] or type(error).__name__
+        came = ", ".join(map(describe, x.values())) if isinstance(x, Mapping) else describe(x)
+        expect(False, "X", "inputs that the model takes", f"got {came}", f"The model says: {words}")
 
 # %% ../../nbs/fisher/23_structures.ipynb #794cddb4
 class _Directions(NamedTuple):
@@ -1053,7 +1087,7 @@ def _examine(network: _Network, x: Any) -> Tensor:
 
 def _first_look(network: _Network, x: Any, check: bool) -> Tensor:
     "Outputs of the first samples of `x`: of two, examined, or of one as it is."
-    with torch.no_grad():
+    with _fitting(x), torch.no_grad():
         return _examine(network, _cut(x, 0, 2)) if check else network(_cut(x, 0, 1))
 
 # %% ../../nbs/fisher/23_structures.ipynb #4b76641b
@@ -1117,7 +1151,7 @@ def _choose_engine(network: _Network, x: Any, engine: str, check: bool) -> tuple
                 _remember(fast, key, seen[0])
                 return fast, seen[0]
             reason = "the layer rules disagree with automatic differentiation"
-        except (_NotCovered, RuntimeError) as error:
+        except (_NotCovered, IndexError, RuntimeError, TypeError) as error:
             reason = error
     f = _first_look(network, x, check)  # says what is wrong with the model, if anything is
     if not bool(f.isfinite().all()):

@@ -5,7 +5,7 @@
 # %% ../../nbs/fisher/28f_views.ipynb #e2ec2566
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
@@ -13,9 +13,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..core.errors import check_choice, check_integer, check_positive
+from ..core.errors import check_choice, check_integer, check_positive, check_shape, expect
 from ..core.plot import COLOURS, Explorer, look
-from .experiments import VectorFieldProblem, empirical_fisher_at, label_moments
+from .experiments import VectorFieldProblem, _numbers, empirical_fisher_at, label_moments
 from .misspecified import ellipse
 
 # %% auto #0
@@ -45,6 +45,8 @@ class Scene:
         check_positive("damping", self.damping, zero_ok=True)
         check_choice("kind", self.kind, tuple(KINDS))
         check_integer("samples", self.samples, minimum=3)
+        check_integer("seed", self.seed, minimum=0, maximum=2**32 - 2)  # one more for drawn labels
+        _numbers("bend", self.bend)
 
     @property
     def problem(self) -> VectorFieldProblem:  # points, design, Hessian, gradient
@@ -55,11 +57,18 @@ class Scene:
         return VectorFieldProblem(x, y)
 
 # %% ../../nbs/fisher/28f_views.ipynb #93c21bac
+def _need_scene(scene: Any) -> None:
+    expect(isinstance(scene, Scene), "scene", "a `Scene`", scene, "For example Scene(noise=2.0).")
+
+
 def matrices_at(
     scene: Scene,  # the settings
     theta: np.ndarray,  # points (intercept, slope), shape `(S, 2)`
 ) -> np.ndarray:  # mean matrices without damping, shape `(S, 2, 2)`
     "Return the matrix of the kind that `scene` names at each of the points `theta`."
+    _need_scene(scene)
+    theta = _numbers("theta", theta)
+    check_shape("theta", theta, ("S", 2))
     problem = scene.problem
     if scene.kind == "empirical":
         e00, e01, e11 = empirical_fisher_at(label_moments(problem), theta)
@@ -89,6 +98,7 @@ def view(
     reach: float = 3.0,  # half the side of the window around the optimum
 ) -> View:
     "Compute field, ellipses and cosines of `scene` on a grid around its optimum."
+    _need_scene(scene)
     check_integer("arrows", arrows, minimum=2)
     check_positive("reach", reach)
     problem, shift = scene.problem, scene.damping * np.eye(2)
@@ -180,4 +190,6 @@ def explorer(
 
     Raises `MethodbookError` when ipywidgets is not installed and `headless` is not asked for.
     """
+    for name in settings:
+        check_choice("settings", name, [field.name for field in fields(Scene)])
     return Explorer(Scene(**settings), draw, view, None if headless else _controls)

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from ..core.errors import check_choice, check_integer, check_positive, check_shape, expect
+from ..core.parallel import sum_over_processes
 from ..core.runs import progress
 from .alphabeta import alpha_beta_shares, handing_down
 from .attention import AttentionSite, HeadId, HeadView, _check_batches, _check_view, masked
@@ -58,6 +59,11 @@ def _evaluating(view: HeadView) -> Iterator[None]:
     finally:
         for module, mode in modes:
             module.training = mode
+
+
+def _summed(number: float) -> float:
+    "A number, added up over processes."
+    return float(sum_over_processes(torch.tensor(number, dtype=torch.float64)))
 
 
 def _check_measure(view: Any, loader: Any, loss: Any) -> None:
@@ -99,10 +105,9 @@ def taylor(
                 product = (context * gradient).detach().double().sum(-1).cpu()  # (B, T, heads)
                 where = view.site(*site)
                 total[view.row(where), where.alive] += _absolute(product, reduce)
+    total, examples = sum_over_processes(total), _summed(examples)
     expect(examples > 0, "loader", "at least one batch", "got none")
-    total /= examples
-    if layer_norm == "l2":
-        total /= total.norm(dim=1, keepdim=True) + 1e-20
+    total /= examples if layer_norm is None else total.norm(dim=1, keepdim=True) + 1e-20
     return _without_removed(view, total)
 
 
@@ -134,7 +139,7 @@ def _mean_contexts(view: HeadView, batches: list[Any]) -> dict[tuple[str, int], 
     with view.inference(), view.on_context(add):
         for batch in batches:
             view(batch)
-    return {where: total[where] / count[where] for where in total}
+    return {where: sum_over_processes(total[where]) / _summed(count[where]) for where in total}
 
 
 @contextmanager
@@ -170,8 +175,8 @@ def ablation(
 
     def mean_loss() -> float:
         with view.inference():
-            losses = [_per_example(loss, view.model, batch).double() for batch in batches]
-            return torch.cat(losses).mean().item()
+            losses = torch.cat([_per_example(loss, view.model, batch).double() for batch in batches])
+        return _summed(losses.sum().item()) / _summed(len(losses))
 
     turned = batches if inputs is None else [inputs(batch) for batch in batches]
     means = _mean_contexts(view, turned) if mode == "mean" else {}
@@ -349,6 +354,16 @@ def _relevance_of(
     return products, sum(float(part.sum()) for part in found[len(kept) :] if part is not None)
 
 
+def _averaged(tables: tuple[Tensor, Tensor], sums: list[float], rule: str) -> Relevance:
+    "Relevance from sums: of heads and their counts; of scores, arrivals, predictions, and embedded batches."
+    total, count = (sum_over_processes(table) for table in tables)
+    score, arrived, predictions, embedded = (_summed(each) for each in sums)
+    expect(predictions > 0, "loader", "at least one prediction to explain", "got none")
+    table = torch.where(count > 0, total / count.clamp(min=1), torch.nan)
+    arrived = arrived / predictions if embedded else float("nan")
+    return Relevance(table, rule, score / predictions, arrived, int(predictions))
+
+
 def _normalise(relevance: Tensor, how: str | None) -> Tensor:  # (B, heads)
     if how is None:
         return relevance
@@ -392,10 +407,7 @@ def lrp(
                     site = view.site(*where)
                     total[view.row(site), site.alive] += _normalise(product[rows], normalise).sum(0)
                     count[view.row(site), site.alive] += int(rows.sum())
-    expect(predictions > 0, "loader", "at least one prediction to explain", "got none")
-    table = torch.where(count > 0, total / count.clamp(min=1), torch.nan)
-    arrived = sums[1] / predictions if embedded else float("nan")
-    return Relevance(table, rule, sums[0] / predictions, arrived, predictions)
+    return _averaged((total, count), [*sums, predictions, embedded], rule)
 
 # %% ../../nbs/heads/12_importance.ipynb #35b595a2
 class GatedModel(nn.Module):

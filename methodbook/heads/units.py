@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from methodbook.heads.translation import (
     Schedule,
     Transformer,
     batch_stream,
+    bleu_of,
     pad_tokens,
     paired_bootstrap,
     score_translations,
@@ -42,8 +43,9 @@ from methodbook.heads.translation import (
 
 # %% auto #0
 __all__ = ['TranslationPlan', 'pack_statistics', 'unpack_statistics', 'translation_unit', 'translation_roles',
-           'translation_roles_unit', 'translation_results', 'compare_units', 'translation_numbers', 'translation_frame',
-           'kept_by_layer', 'closing_order', 'plot_closing_order']
+           'translation_roles_unit', 'translation_results', 'shared_seeds', 'compare_units', 'translation_numbers',
+           'translation_frame', 'comparison_frame', 'roles_frame', 'kept_by_layer', 'closing_order',
+           'plot_closing_order']
 
 # %% ../../nbs/heads/16b_units.ipynb #1cfc2ed3
 @dataclass(frozen=True)
@@ -299,6 +301,9 @@ def translation_roles_unit(
     return path
 
 # %% ../../nbs/heads/16b_units.ipynb #6fe0982f
+_Results = Mapping[str, Mapping[int, Mapping[str, Any]]]  # setting -> seed -> numbers
+
+
 def translation_results(
     folder: str | Path = "results/heads",  # holds translation_<setting>_<seed>.json
 ) -> dict[str, dict[int, dict[str, Any]]]:  # setting -> seed -> numbers
@@ -310,36 +315,45 @@ def translation_results(
     return found
 
 
+def shared_seeds(
+    results: _Results,  # from `translation_results`
+    *settings: str,  # names of units
+) -> list[int]:  # in order; empty if a setting was not measured
+    "Return the seeds that all of `settings` have."
+    return sorted(set.intersection(*(set(results.get(setting, {})) for setting in settings)))
+
+
+def _counts(results: _Results, setting: str, seeds: Sequence[int]) -> np.ndarray:  # (S, N, 10)
+    "Counts of the dev and test sentences of each seed."
+    parts = [[results[setting][seed][part]["counts"] for part in ("dev", "test")] for seed in seeds]
+    return np.array([np.concatenate([unpack_statistics(text) for text in pair]) for pair in parts])
+
+
 def compare_units(
-    results: Mapping[str, Mapping[int, Mapping[str, Any]]],  # from `translation_results`
+    results: _Results,  # from `translation_results`
     first: str,  # a setting
     second: str,  # another
 ) -> tuple[float, float, float]:  # BLEU of the first minus that of the second, and its 95 % interval
     "Compare two settings on the seeds that both have, over dev and test sentences together."
-    seeds = sorted(set(results.get(first, {})) & set(results.get(second, {})))
+    seeds = shared_seeds(results, first, second)
     if not seeds:
         raise MissingData(f"no seed has both {first!r} and {second!r}: run these units first.")
+    return paired_bootstrap(*(_counts(results, setting, seeds) for setting in (first, second)))
 
-    def counts(setting: str) -> np.ndarray:
-        parts = [[results[setting][seed][part]["counts"] for part in ("dev", "test")] for seed in seeds]
-        return np.array([np.concatenate([unpack_statistics(text) for text in pair]) for pair in parts])
-
-    return paired_bootstrap(counts(first), counts(second))
-
-
+# %% ../../nbs/heads/16b_units.ipynb #4b4675c1
 def translation_numbers(
-    results: Mapping[str, Mapping[int, Mapping[str, Any]]],  # from `translation_results`
+    results: _Results,  # from `translation_results`
 ) -> dict[str, float]:  # claims H1.1, H2.4, H3.4 and H4.2, as far as their units were measured
     "Return the numbers that the translation experiment contributes to the ledger."
     numbers = {}
     if results.get("roles"):
         numbers["H2.4"] = float(np.mean([max(each["base"]["rarest"]) for each in results["roles"].values()]))
-    if results.get("control") and results.get("keep_10"):
+    if shared_seeds(results, "control", "keep_10"):
         numbers["H1.1"] = compare_units(results, "control", "keep_10")[2]
     if results.get("all_20"):
         left = [_left(unit) for unit in results["all_20"].values()]
         numbers["H3.4"] = float(np.mean([shares["enc"] - shares["cross"] for shares in left]))
-    if results.get("scratch_10") and results.get("keep_10"):
+    if shared_seeds(results, "keep_10", "scratch_10"):
         numbers["H4.2"] = compare_units(results, "keep_10", "scratch_10")[0]
     return numbers
 
@@ -348,39 +362,89 @@ def _left(unit: Mapping[str, Any]) -> pd.Series:  # share of the heads of each k
     kept = pd.Series(kept_by_layer(unit))
     return kept.groupby(lambda name: name.partition(" ")[0]).mean() / TranslationPlan().heads
 
-# %% ../../nbs/heads/16b_units.ipynb #4b4675c1
+# %% ../../nbs/heads/16b_units.ipynb #6d40ec32
+_ORDER = ("base", "control", "keep", "lam", "all", "scratch", "rewound")  # of the rows of a table
+
+
+def _place(name: str) -> tuple[int, bool, str]:
+    "Where the row of a setting stands in a table."
+    kind = name.partition("_")[0]
+    return _ORDER.index(kind) if kind in _ORDER else len(_ORDER), name == "control_all", name
+
+
 def translation_frame(
-    results: Mapping[str, Mapping[int, Mapping[str, Any]]],  # from `translation_results`
-    against: str = "control",  # the setting that others are compared with
-) -> pd.DataFrame:  # a row a setting; differences are BLEU below `against`, with their 95 % interval
-    "Tabulate the units that were measured."
-    rows = []
-    for setting, by_seed in results.items():
-        if setting == "roles":
-            continue
-        units = list(by_seed.values())
-        row: dict[str, Any] = {"setting": setting, "seeds": len(units)}
-        row["heads"] = np.mean([unit["heads"] for unit in units])
-        for name in ("bleu", "chrf"):
+    results: _Results,  # from `translation_results`
+) -> pd.DataFrame:  # a row a setting: seeds, heads left, BLEU and chrF; all are means over the seeds
+    """Tabulate the units that were measured.
+
+    `spread` is the standard deviation over seeds of BLEU, dev and test averaged; NaN for one seed.
+    """
+    rows: dict[str, dict[str, float]] = {}
+    for name in sorted(set(results) - {"roles"}, key=_place):
+        units = list(results[name].values())
+        row: dict[str, float] = {"seeds": len(units)}
+        row["encoder heads"] = float(np.mean([unit["heads"] for unit in units]))
+        for score in ("bleu", "chrf"):
             for part in ("dev", "test"):
-                row[f"{part} {name}"] = np.mean([unit[part][name] for unit in units])
-        lost = [float("nan")] * 3
-        if setting != against and set(by_seed) & set(results.get(against, {})):
-            lost = compare_units(results, against, setting)
-        rows.append(row | dict(zip(("lost", "low", "high"), lost, strict=True)))
-    columns = [
-        "setting",
-        "seeds",
-        "heads",
-        "dev bleu",
-        "test bleu",
-        "dev chrf",
-        "test chrf",
-        "lost",
-        "low",
-        "high",
-    ]
-    return pd.DataFrame(rows, columns=columns).set_index("setting").sort_values("heads", ascending=False)
+                row[f"{part} {score}"] = float(np.mean([unit[part][score] for unit in units]))
+        quality = [(unit["dev"]["bleu"] + unit["test"]["bleu"]) / 2 for unit in units]
+        rows[name] = row | {"spread": float(np.std(quality, ddof=1)) if len(units) > 1 else float("nan")}
+    scores = [f"{part} {score}" for score in ("bleu", "chrf") for part in ("dev", "test")]
+    columns = ["seeds", "encoder heads", *scores, "spread"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("setting")
+
+# %% ../../nbs/heads/16b_units.ipynb #d2dd199d
+def comparison_frame(
+    results: _Results,  # from `translation_results`
+    pairs: Iterable[tuple[str, str]],  # settings to compare; pairs without a common seed are left out
+) -> pd.DataFrame:  # a row a pair: first minus second in BLEU and chrF
+    """Compare `pairs` of settings, seed by seed and sentence by sentence.
+
+    BLEU is over dev and test sentences together, its 95 % interval from `low` to `high`; `apart` tells
+    whether that leaves out 0. Of the `seeds` seeds one differs by `least` and one by `greatest`. chrF is the
+    mean of dev and test.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    for first, second in pairs:
+        seeds = shared_seeds(results, first, second)
+        if not seeds:
+            continue
+        lost, low, high = compare_units(results, first, second)
+        single = bleu_of(_counts(results, first, seeds)) - bleu_of(_counts(results, second, seeds))
+        row = {"BLEU": lost, "low": low, "high": high, "apart": low > 0 or high < 0}
+        row |= {"least": float(single.min()), "greatest": float(single.max()), "seeds": len(seeds)}
+        chrf = [
+            results[first][seed][part]["chrf"] - results[second][seed][part]["chrf"]
+            for seed in seeds
+            for part in ("dev", "test")
+        ]
+        rows[f"{first} − {second}"] = row | {"chrF": float(np.mean(chrf))}
+    columns = ["BLEU", "low", "high", "apart", "least", "greatest", "chrF", "seeds"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+# %% ../../nbs/heads/16b_units.ipynb #90e99947
+def roles_frame(
+    results: _Results,  # from `translation_results`
+) -> pd.DataFrame:  # a row a seed and model; empty if no roles were read
+    """Tabulate how near the encoder's heads come to a role.
+
+    `best offset` is the largest share of one offset, `best margin` the largest accuracy on a relation less
+    its baseline, `rarest` the largest share of the rarest word in the first layer, `chance` that of a head
+    which sees nothing.
+    """
+    rows: dict[tuple[str, int], dict[str, float]] = {}
+    for seed, models in results.get("roles", {}).items():
+        for name, found in models.items():
+            row: dict[str, float] = {"heads": len(found["roles"])}
+            row["with a role"] = sum(len(head) > 3 for head in found["roles"])
+            row["best offset"] = found["best offset"]
+            margins = [each["accuracy"] - each["baseline"] for each in found["relations"]]
+            row["best margin"] = max(margins, default=float("nan"))
+            row["rarest"] = max(found["rarest"], default=float("nan"))
+            rows[name, seed] = row | {"chance": max(found["chance"], default=float("nan"))}
+    columns = ["heads", "with a role", "best offset", "best margin", "rarest", "chance"]
+    names = pd.MultiIndex.from_tuples(sorted(rows), names=["model", "seed"])
+    return pd.DataFrame([rows[key] for key in names], index=names, columns=columns)
 
 # %% ../../nbs/heads/16b_units.ipynb #3bccf4cc
 def kept_by_layer(

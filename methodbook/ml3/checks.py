@@ -48,7 +48,7 @@ CHECKS |= {
     19: ("iLQR is exact on a linear problem", "control.ilqr_is_exact_on_a_linear_problem"),
     20: ("iLQR with limits in its sweep parks the car", "control.ilqr_parks_the_car"),
     21: ("The landscape of a frequency: integral, ten valleys",
-         "tasks.frequency_error_is_the_integral, tasks.frequency_landscape_has_ten_false_valleys"),
+         "tasks.frequency_error_is_the_integral, tasks.frequency_landscape_has_ten_valleys"),
     22: ("Sine: at the same step size at most 0.75 and 0.7 of the error",
          "checks.stored_sine, checks.sine_run_again"),
     23: ("Sine: the gradient is 10 times as long, its cosine 0.85 (first ten steps; not over all hundred)",

@@ -40,13 +40,24 @@ def _make(env_id: str, settings: dict[str, Any]) -> Any:
     except gymnasium.error.Error as error:
         raise GymError(f"{env_id} cannot be made: {error}") from error
 
-# %% ../../nbs/ml3/35b_dynamics.ipynb #ac711e4c
-class _ActingInCopies:
-    "Rollouts in several copies of an environment, as plain numbers."
+# %% ../../nbs/ml3/35b_dynamics.ipynb #54ebcb07
+class _AskingACopy:
+    "One step of one copy of an environment, as plain numbers."
 
     def _see(self, env: Any, observation: np.ndarray) -> Tensor:
         seen = observation if self._state is None else self._state(env, observation)
         return torch.as_tensor(np.asarray(seen, dtype=np.float32))
+
+    def _ask(self, env: Any, action: Tensor, state: Tensor) -> tuple[Tensor, float, bool, bool]:
+        "Next state, reward, fallen, and cut of one copy; NaN without a step once there is a NaN."
+        if bool(action.isnan().any() | state.isnan().any()):
+            return torch.full_like(state, torch.nan), torch.nan, False, False
+        observation, reward, fallen, cut, _ = env.step(action.numpy())
+        return self._see(env, observation), float(reward), fallen, cut
+
+# %% ../../nbs/ml3/35b_dynamics.ipynb #ac711e4c
+class _ActingInCopies(_AskingACopy):
+    "Rollouts in several copies of an environment."
 
     def rollout(
         self,
@@ -66,15 +77,14 @@ class _ActingInCopies:
         for _ in range(steps):
             with torch.no_grad():
                 action = policy(states[-1]).detach().clamp(self.low, self.high)
-            told = [env.step(a.numpy()) for env, a in zip(acting, action, strict=True)]
+            told = [self._ask(*each) for each in zip(acting, action, states[-1], strict=True)]
             fallen = any(each[2] for each in told)
             end = f"got an end at step {len(actions)}"
             expect(not fallen, "horizon", "steps without an early end", end, "Shorten it.")
             cut = any(each[3] for each in told)
-            seen = [self._see(env, each[0]) for env, each in zip(acting, told, strict=True)]
-            states.append(torch.stack(seen))
+            states.append(torch.stack([each[0] for each in told]))
             actions.append(action)
-            rewards.append(torch.tensor([float(each[1]) for each in told]))
+            rewards.append(torch.tensor([each[1] for each in told]))
         parts = torch.stack(states, 1), torch.stack(actions, 1), torch.stack(rewards, 1)
         return Trajectory(*parts, {"truncated": cut})
 

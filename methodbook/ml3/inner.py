@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import torch
 from torch import Tensor
@@ -38,7 +38,7 @@ class NonFiniteError(MethodbookError, ArithmeticError):
         self.outer, self.task, self.step = outer, task, step
 
 # %% ../../nbs/ml3/32_inner.ipynb #7678257e
-Rate = float | Tensor | dict[str, float | Tensor]  # a step size: for all parameters, or by name
+Rate: TypeAlias = float | Tensor | dict[str, float | Tensor]  # a step size: for all parameters, or by name
 
 
 class InnerOpt(Protocol):

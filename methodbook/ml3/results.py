@@ -244,7 +244,7 @@ _CLAIMS_LEARNING = (
 )  # fmt: skip
 
 # %% ../../nbs/ml3/39_results.ipynb #9f512ddb
-_A_STEP = "losses differ from seed to seed: one of three leads away from the first update on"
+_A_STEP = "losses differ from seed to seed: one of five leads away from the first update on"
 _CLAIMS_GOALS = (
     _claim("M3.1", "section IV-A.2, figure 3", "Unseen goals, one update: final distance over the first one",
            0.35, "at most", "point mass, 20 goals a seed, mean of five seeds", section="goals-in-a-model-m3"),
@@ -512,10 +512,10 @@ def plot_car(
         faint = {"alpha": 1.0 - 0.5 * number}
         axes.plot(found["path"], **look("ilqr") | faint, label=f"iLQR, cost {name}")
     axes.axhline(0.5, color=COLOURS["random"], linewidth=1)
-    axes.set(xlabel="step of 0.1 s", ylabel="position")
+    axes.set(xlabel="step of 0.1 s", ylabel="position", ylim=(-1.15, 1.25))  # room for the legend
     arrived = sum(max(run["path"]) >= 0.499 for run in runs["car"].values())
     axes.set_title(f"{arrived} of {len(runs['car'])} seeds reach the flag after one update; so does iLQR")
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="upper left", ncols=2)
     return figure
 
 # %% ../../nbs/ml3/39_results.ipynb #6fa547b3

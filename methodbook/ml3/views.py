@@ -434,8 +434,10 @@ def draw_view(
     right.plot(x, view.batch.y[0, :, 0], **look("expert"), label="target")
     right.plot(x, torch.sin(view.theta * x), **look("random"), label="before")
     right.plot(x, torch.sin(torch.tensor(moved) * x), **look("ml3"), label="after the step")
-    right.set(xlabel="x", ylabel="output")
-    right.legend(fontsize=8, loc="upper right")
+    top = max(1.0, view.amplitude)
+    right.set(xlabel="x", ylabel="output", ylim=(-1.15 * top, 1.5 * top))  # room for the legend
+    right.set_title("The learner before and after that step", fontsize=10)
+    right.legend(fontsize=8, loc="upper center", ncols=3)
     return figure
 
 

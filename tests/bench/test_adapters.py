@@ -14,6 +14,7 @@ from methodbook.bench.adapters import (
     adapter,
     list_adapters,
     ship,
+    unship,
 )
 from methodbook.bench.machine import fresh_python
 from methodbook.bench.workloads import Workload, as_arrays, check_parity, reference_output, workload
@@ -132,3 +133,9 @@ def test_what_cannot_travel_is_refused():
     generator = (x for x in [1])
     with pytest.raises(InputError, match="cannot be sent to a worker"):
         ship(lambda: generator)
+
+
+@pytest.mark.parametrize("text", ["nonsense", "", "µ", 5, None, ship(len)[:-4]])
+def test_what_was_not_sent_cannot_arrive(text):
+    with pytest.raises(InputError, match=r"`text`: expected what `ship` returned, got"):
+        unship(text)

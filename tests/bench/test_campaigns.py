@@ -18,6 +18,7 @@ from methodbook.bench.campaigns import (
     condense,
     detection_curve,
     effective_comparisons,
+    machine_facts,
     neighbours,
     plot_campaign,
     usual_alarms,
@@ -41,6 +42,11 @@ def test_effective_comparisons_lies_between_runs_and_comparisons():
     assert effective_comparisons(table[table.file == 0]) == 16  # one run tells nothing about correlation
     assert len(unfold(campaign_plan(arms="numpy"))) == 24
     assert campaign_plan(launches=6).launches == (6,)
+    with pytest.raises(InputError, match=r"`changes`: expected one of 'arms'.*got 'colour'"):
+        campaign_plan(colour=1)
+    for bad in ("campaign", table[["ratio"]]):
+        with pytest.raises(InputError, match="`table`: expected the frame of `campaign`"):
+            effective_comparisons(bad)
 
 
 # %% ../../nbs/bench/56c_campaigns.ipynb #c22f85c5
@@ -49,10 +55,15 @@ def test_the_usual_tests_raise_false_alarms_and_ours_do_not():
     records = simulate_records(plan, launches=6, seed=8)
     counts = usual_alarms(records)
     assert {asked for _, asked in counts.values()} == {72}  # 12 cells in 6 launches
-    assert counts["Mann-Whitney, calls"][0] > 0.4 * 72  # 44 to 98 % were measured on real processes
+    assert counts["Mann-Whitney, calls"][0] > 0.4 * 72  # here launches differ more than their blocks do
     assert not compare(records, "torch", floor={}).any("slower")
     with pytest.raises(InputError, match="an arm and its copy"):
         usual_alarms(simulate_records(Plan(arms=("numpy", "torch", "jax"))))
+    with pytest.raises(InputError, match=r"`alpha`: .*Write 0\.05, not 5"):
+        usual_alarms(records, alpha=5)
+    for reads in (usual_alarms, machine_facts):
+        with pytest.raises(InputError, match="`records`: expected Records"):
+            reads("run.jsonl")
 
 
 # %% ../../nbs/bench/56c_campaigns.ipynb #8a6255ae
@@ -100,11 +111,13 @@ def test_a_campaign_without_a_complete_run_is_missing(tmp_path):
 def test_detection_at_the_spread_of_a_quiet_machine():
     curve = detection_curve((0.0, 0.05, 0.10), repeats=600)
     assert (curve.sum(axis=1) - 1).abs().max() < 1e-12
-    assert curve.loc[0.0, ["slower", "faster"]].sum() <= 0.05  # the mission's bounds
+    assert curve.loc[0.0, ["slower", "faster"]].sum() <= 0.05  # the aims of row B4
     assert curve.loc[0.05, "slower"] >= 0.90
     assert curve.loc[0.10, "slower"] >= 0.99
     with pytest.raises(InputError, match="`spread`"):
         detection_curve(spread=0)
+    with pytest.raises(InputError, match="`slowdowns`: expected numbers above -1, got -2"):
+        detection_curve((0.0, -2))
 
 
 # %% ../../nbs/bench/56c_campaigns.ipynb #914cafec

@@ -155,6 +155,8 @@ def test_names_are_forgiving_and_errors_suggest():
         UnknownEntity, match=r"`entity`: expected one of frameworks.*Did you mean 'TensorFlow'"
     ):
         catalogue.cell("Tensorflw", "api")
+    with pytest.raises(ValueError, match=r"`entities`: expected None or a list of names, got 'PyTorch'"):
+        catalogue.select("PyTorch")
 
 
 def test_repr_counts_and_html_escapes():
@@ -205,6 +207,12 @@ def test_a_typing_mistake_is_not_an_empty_answer():
         frameworks.query(hardware__contain="Mobile")
     with pytest.raises(UnknownMetric, match="Did you mean 'license'"):
         frameworks.query(licens="MIT")
+    for bound, words in (("many", "a number, got 'many'"), (math.nan, "a number, got nan")):
+        with pytest.raises(ValueError, match=f"`networks__atleast`: expected {words}"):
+            frameworks.query(networks__atleast=bound)
+    for bound in ([], 3):
+        with pytest.raises(ValueError, match="`license__atleast`: expected a word of the scale"):
+            frameworks.query(license__atleast=bound)
 
 
 # %% ../../nbs/bench/51_catalogue.ipynb #8d219e37
@@ -289,6 +297,10 @@ def test_refresh_is_asked_for_and_traceable():
     changed = printed.diff(today)
     assert changed[changed.change == "changed"].entity.tolist() == ["Keras"]
     assert "removed" not in set(changed.change)
+    with pytest.raises(ValueError, match=r"`other`: expected a catalogue, from `load_catalogue`, got 'v1'"):
+        printed.diff("v1")
+    with pytest.raises(ValueError, match="a catalogue of frameworks, got one of hardware"):
+        printed.diff(load_catalogue("hardware"))
 
 
 def test_the_state_of_the_frameworks_follows_its_rule():
@@ -384,6 +396,10 @@ def test_add_refuses_what_cannot_be_checked():
     assert (
         catalogue.add("GPU", "energy", "Good", source="a page", value="High").cell("GPU", "H3").raw == "Good"
     )
+    with pytest.raises(ValueError, match="`raw`: expected the words as printed, got 45"):
+        catalogue.add("GPU", "price", 45, source="a page")
+    with pytest.raises(ValueError, match="`entity`: expected a name, got ''"):
+        catalogue.add("", "price", "Low", source="a page")
     with pytest.raises(ValueError, match="`as_of`: expected a day like"):
         catalogue.add("GPU", "price", "Low", source="a page", as_of="soon")
 
@@ -410,6 +426,10 @@ def test_reading_refuses_what_cannot_be_traced():
     frame = load_catalogue("hardware").to_frame()
     with pytest.raises(ValueError, match=r"`data`: expected the columns .* got no source"):
         read_catalogue(frame.drop(columns="source"), "hardware")
+    with pytest.raises(ValueError, match=r"`data`: expected at least one cell, got none"):
+        read_catalogue(frame[:0], "hardware")
+    with pytest.raises(MissingData, match=r"no file 5: give the path of a CSV file"):
+        read_catalogue(5, "hardware")
     with pytest.raises(MissingSource, match="a source for ASIC, H1"):
         read_catalogue(frame.assign(source=""), "hardware")
     with pytest.raises(UnknownMetric, match="Pass it in `metrics`"):

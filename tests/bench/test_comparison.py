@@ -151,6 +151,35 @@ def test_what_must_not_be_compared_is_refused():
         compare(Records([]), "numpy")
 
 
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (lambda r: compare("run.jsonl", "torch"), "`records`: expected Records.*got 'run.jsonl'"),
+        (lambda r: compare(r, 5), "`baseline`: expected an arm, or the Records of an older run, got 5"),
+        (lambda r: compare(r, "torch", "torch"), "`candidate`: expected another arm.*got 'torch'"),
+        (lambda r: compare(r, r, "torch"), "`candidate`: expected None beside an older run"),
+        (lambda r: compare(r, "torch", floor=0.1), "`floor`: expected None, a mapping.*got 0.1"),
+        (lambda r: compare(r, "torch", min_effect="5 %"), "`min_effect`: .*got '5 %'"),
+        (lambda r: summary([]), "`records`: expected Records"),
+        (lambda r: summary(r, peak=-1), "`peak`: expected a finite positive number, got -1"),
+        (lambda r: noise_floors(None), "`records`: expected Records.*got None"),
+        (lambda r: percentile_table({}), "`records`: expected Records"),
+        (lambda r: scaling_table({}), "`records`: expected Records"),
+        (lambda r: simulate_records("mlp"), "`plan`: expected a Plan, got 'mlp'"),
+        (lambda r: simulate_records(SMALL, busy=0), "`busy`: .*got 0"),
+        (lambda r: binomial_interval(1, 2, level=95), "`level`: .*Write 0.95, not 95"),
+        (lambda r: side_by_side(5), "`variants`: expected at least two callables by label, got 5"),
+        (lambda r: side_by_side({"a": len, "b": len}, colour=1), "`settings`: .*got 'colour'"),
+        (lambda r: side_by_side({"a": len, "b": len}, arms="torch"), "`settings`: .*got 'arms'"),
+        (lambda r: campaign("mlp", "torch", "."), "`plan`: expected a Plan, got 'mlp'"),
+        (lambda r: campaign(SMALL, "torch", ".", slowdown=-1), "`slowdown`: .*got -1"),
+    ],
+)
+def test_what_is_no_comparison_is_refused(act, words):
+    with pytest.raises(InputError, match=words):
+        act(simulate_records(SMALL, launches=1))
+
+
 # %% ../../nbs/bench/56b_comparison.ipynb #d500522c
 def test_contended_and_impossible_and_failed_comparisons_claim_nothing():
     found = compare(simulate_records(SMALL, {"torch": 1.10}, busy=3.0), "numpy").table.iloc[0]
@@ -226,9 +255,9 @@ def test_two_functions_are_compared_in_one_line():
             total += number
         return total
 
-    found = side_by_side(
-        {"sum": sum, "loop": loop}, lambda n: (list(range(1000 * n)),), launches=4, rounds=2, block_ms=2
-    )
+    plenty = {"budget_s": 600.0, "timeout_s": 240.0}  # also on a busy machine all launches are done
+    quick = {"launches": 4, "rounds": 2, "block_ms": 2, **plenty}
+    found = side_by_side({"sum": sum, "loop": loop}, lambda n: (list(range(1000 * n)),), **quick)
     assert list(found.table.candidate) == ["loop"]
     assert found.table.ratio[0] > 1.5  # a loop in Python takes several times as long as one in C
     assert found.table.launches[0] == (4, 4)

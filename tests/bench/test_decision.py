@@ -22,6 +22,7 @@ from methodbook.bench.decision import (
     heatmap,
     radar,
 )
+from methodbook.core.errors import InputError
 from methodbook.core.plot import COLOURS
 
 
@@ -159,6 +160,43 @@ def test_errors_at_the_edge():
         from_arrays([[1.0, 2.0]], [1])
     with pytest.raises(ValueError, match=r"positive numbers for the product.*criterion 1"):
         from_arrays([[0.0], [1.0]], [1]).scores("wpm")
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (
+            lambda c: DecisionMatrix("hardware"),
+            "`catalogue`: expected what `load_catalogue` gives, got 'hardware'",
+        ),
+        (lambda c: DecisionMatrix(c, []), "`criteria`: expected at least one metric with a direction"),
+        (lambda c: DecisionMatrix(c, "price"), "`criteria`: expected None or a list of metrics, got 'price'"),
+        (lambda c: DecisionMatrix(c, ["price", "H10"]), "`criteria`: .*each metric once, got price, H10"),
+        (
+            lambda c: DecisionMatrix(c, weights={"price": "x"}),
+            "`weight of price`: expected a number, got 'x'",
+        ),
+        (lambda c: DecisionMatrix(c, weights=["x"] * 12), "`weights`: expected numbers"),
+        (lambda c: DecisionMatrix(c, weights=[[1]] * 12), "`weights`: expected a flat list"),
+        (lambda c: DecisionMatrix(c, scale={"High": math.inf}), "expected finite numbers, got an infinite"),
+        (lambda c: DecisionMatrix(c).scores(weights=[1, 2]), r"`weights`: .*12 numbers.*got shape \(2,\)"),
+        (lambda c: DecisionMatrix(c).acceptability(seed=0.5), "`seed`: expected an integer.*got 0.5"),
+        (lambda c: from_arrays([["a", "b"]], [1, 1]), "`values`: expected numbers"),
+        (lambda c: from_arrays([["1", "2"]], [1, 1]), "`values`: expected numbers"),
+        (lambda c: from_arrays([[1.0, math.inf]], [1, 1]), "`values`: expected finite numbers, or NaN"),
+        (
+            lambda c: from_arrays(np.eye(2), [1, 1], entities=["a", "a"]),
+            r"`entities`: .*names, got \['a', 'a'\]",
+        ),
+        (
+            lambda c: from_arrays(np.eye(2), [1, 1], criteria=["b", "b"]),
+            r"`criteria`: .*names, got \['b', 'b'\]",
+        ),
+    ],
+)
+def test_what_cannot_be_weighed_is_refused(act, words):
+    with pytest.raises(InputError, match=words):
+        act(load_catalogue("hardware"))
 
 
 def test_a_direction_can_be_given():

@@ -44,6 +44,11 @@ def test_what_cannot_be_explored_is_refused():
         Exploration().update(weight={"h1": 3})
     with pytest.raises(InputError, match="criteria among"):
         Exploration().update(weights={"speed": 3})
+    for act in (lambda: Exploration(weights=[5]), lambda: Exploration().update(weights=[5])):
+        with pytest.raises(InputError, match="`weights`: expected a mapping of metric to number"):
+            act()
+    with pytest.raises(InputError, match=r"`state`: expected one of 'as_of'.*got 'colour'"):
+        explorer(colour=1)
 
 
 # %% ../../nbs/bench/58b_exploring.ipynb #99736c82

@@ -15,6 +15,7 @@ from methodbook.bench.frameworks import (
     plot_frameworks,
     times,
 )
+from methodbook.bench.records import Records
 from methodbook.bench.runner import Plan
 from methodbook.core.errors import InputError
 from methodbook.core.runs import load_result, save_result
@@ -63,3 +64,14 @@ def test_pictures_say_their_finding(made_up):
         times(made_up, "energy")
     with pytest.raises(InputError, match="at least one measured cell"):
         times({"rows": [{"cell": "a", "framework": "b", "status": "error", "light": None}]})
+    for lays_out in (times, parity, leaders, plot_frameworks):
+        with pytest.raises(InputError, match="`numbers`: expected what `condense_frameworks` returned"):
+            lays_out({})
+
+
+def test_what_is_no_run_is_not_condensed():
+    with pytest.raises(InputError, match="`records`: expected Records"):
+        condense_frameworks("frameworks.jsonl")
+    rows = simulate_records(Plan(workloads="mlp", batches=1), launches=1).rows
+    with pytest.raises(InputError, match="`records`: expected a run that came to its end"):
+        condense_frameworks(Records(rows[:-1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import math
 import subprocess
 from dataclasses import asdict
 
@@ -24,11 +25,13 @@ from methodbook.bench.machine import (
     fresh_python,
     involuntary_switches,
     judge_contention,
+    measure_roofline,
     probe,
     thread_environment,
+    timer_overhead,
     usable_cpus,
 )
-from methodbook.core.errors import MethodbookError
+from methodbook.core.errors import InputError, MethodbookError
 
 
 # %% ../../nbs/bench/53_machine.ipynb #4a8a98e0
@@ -184,8 +187,9 @@ def test_energy_above_idle(tmp_path):
     meter = EnergyMeter(_counters(tmp_path, "0", "9000000"), idle_watts=2.0, shortest=0)
     meter.began -= 1.5
     _counters(tmp_path, "6000000")
-    # the clock moves on by some milliseconds between the two readings
-    assert abs(meter.stop().joules - 3.0) < 0.1
+    found = meter.stop()
+    assert found.seconds >= 1.5
+    assert abs(found.joules - (6.0 - 2.0 * found.seconds)) < 1e-9  # rounding of two products
 
 
 def test_a_failed_read_is_none_and_never_a_wrap(tmp_path, monkeypatch):
@@ -205,6 +209,9 @@ def test_energy_needs_counters_and_a_second(tmp_path):
     found = EnergyMeter(_counters(tmp_path, "900")).stop()
     assert found.joules is None
     assert found.reason == "too_short"
+    for name, bad in {"idle_watts": -1, "shortest": math.nan}.items():
+        with pytest.raises(InputError, match=f"`{name}`: expected a finite number of at least 0, got {bad}"):
+            EnergyMeter(tmp_path, **{name: bad})
 
 
 # %% ../../nbs/bench/53_machine.ipynb #6f7c183a
@@ -219,6 +226,8 @@ def test_roofline_formula():
     assert Roofline(1.0, {1000: 3.0, 10: 9.0}).speed() == 3
     with pytest.raises(ValueError, match=r"`intensity`: expected a finite positive number, got 0"):
         roof.attainable(0)
+    with pytest.raises(ValueError, match=r"`working_set`: expected a finite positive number, got -1"):
+        roof.speed(-1)
 
 
 # %% ../../nbs/bench/53_machine.ipynb #3aa3855b
@@ -235,6 +244,27 @@ def test_probe_names_the_interpreter_that_failed(tmp_path):
     fake.chmod(0o755)
     with pytest.raises(MethodbookError, match=r"the probe failed in .*python: no numpy here"):
         probe(seconds=0.05, python=str(fake))
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ({"dtype": "int3"}, "`dtype`: expected a number type of NumPy, such as 'float32'.*got 'int3'"),
+        ({"dtype": "U3"}, "`dtype`: .*got 'U3'"),
+        ({"seconds": 0}, "`seconds`: .*got 0"),
+        ({"threads": 0}, "`threads`: .*got 0"),
+        ({"sizes_mib": ()}, "`sizes_mib`: expected at least one size"),
+        ({"sizes_mib": (1, -1)}, "`sizes_mib`: .*got -1"),
+    ],
+)
+def test_probes_that_cannot_be_are_refused(bad, words):
+    with pytest.raises(InputError, match=words):
+        measure_roofline(**bad)
+    if bad.keys() <= {"seconds", "threads"}:
+        with pytest.raises(InputError, match=words):
+            probe(**bad)
+    with pytest.raises(InputError, match="`repeats`"):
+        timer_overhead(0)
 
 
 # %% ../../nbs/bench/53_machine.ipynb #324018e2

@@ -103,5 +103,9 @@ def test_audits_show_themselves_and_refuse_nonsense():
         audit(Records([]))
     with pytest.raises(ValueError, match=r"`principle`: expected one of 'P1'"):
         found.of("P8")
+    run = simulate_records(Plan(), launches=1)
+    for bad in ({"records": "run.jsonl"}, {"other": "run.jsonl"}, {"price": -1}, {"metrics": ["time"]}):
+        with pytest.raises(ValueError, match=f"`{next(iter(bad))}`: expected"):
+            audit(**{"records": run, **bad})
     own = audit(simulate_records(Plan(workloads=Workload.of("mine", {"a": len, "b": len}))))
     assert own.result("P2") == "WARN"

@@ -10,6 +10,7 @@ from methodbook.bench.records import (
     RecordWriter,
     Records,
     SchemaError,
+    block_table,
     call_times,
     cell_key,
     launch_table,
@@ -66,8 +67,11 @@ def test_broken_lines_and_other_schemas_are_refused(tmp_path):
     assert read(path).run["new"] == 1
     with pytest.raises(MissingData, match=r"'none.jsonl', which is not there"):
         read(tmp_path / "none.jsonl")
-    with pytest.raises(InputError, match=r"got the folder .* Name a file in it"):
-        read(tmp_path)
+    for opens in (read, RecordWriter):
+        with pytest.raises(InputError, match=r"got the folder .* Name a file in it"):
+            opens(tmp_path)
+    with pytest.raises(InputError, match=r"`path`: expected at least one file, got 5"):
+        read(5)
     (tmp_path / "plain.jsonl.gz").write_text("text")
     with pytest.raises(SchemaError, match=r"plain.jsonl.gz: expected a gzip file"):
         read(tmp_path / "plain.jsonl.gz")
@@ -90,7 +94,7 @@ def _blocks(launch, walls, arm="numpy", **more):
     return [{**row, "wall_ns": wall, "cpu_ns": [w / 2 for w in wall]} for wall in walls]
 
 
-def test_launch_table_use_complete_launches_only():
+def test_the_launch_table_uses_complete_launches_only():
     writer = RecordWriter()
     writer.write(*_blocks(1, [[2000, 4000, 90000], [6000]]), {"kind": "launch", "run_id": "r", "launch": 1})
     writer.write(*_blocks(2, [[1.0]]))
@@ -109,6 +113,16 @@ def test_call_times_leave_out_contended_blocks():
     writer.write({"kind": "launch", "run_id": "r", "launch": 1})
     np.testing.assert_allclose(call_times(writer.records(), "c", "numpy"), [1e-6, 2e-6])
     assert call_times(writer.records(), "c", "torch").size == 0
+    with pytest.raises(InputError, match=r"`clock`: expected one of 'wall', 'cpu', got 'gpu'"):
+        call_times(writer.records(), "c", "numpy", clock="gpu")
+
+
+@pytest.mark.parametrize("table", [block_table, launch_table, lambda records: call_times(records, "c", "a")])
+def test_tables_are_made_of_records_only(table):
+    with pytest.raises(
+        InputError, match=r"`records`: expected Records, from `run` or `read`, got 'run.jsonl'"
+    ):
+        table("run.jsonl")
 
 
 def test_no_blocks_give_an_empty_table_with_its_columns():

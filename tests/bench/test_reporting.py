@@ -47,6 +47,8 @@ def test_a_report_of_one_arm_or_of_failures_only_is_a_report():
     assert failed.figures == {}
     with pytest.raises(InputError, match="a run with at least one cell, got none"):
         report(Records([]))
+    with pytest.raises(InputError, match="`candidate`: expected another arm than the baseline, got 'numpy'"):
+        report(simulate_records(Plan(workloads="mlp", batches=1, arms="numpy")), baseline="numpy")
     plt.close("all")
 
 
@@ -58,6 +60,11 @@ def test_figures_say_their_finding_and_refuse_what_they_cannot_draw():
         plot_batches(records)
     with pytest.raises(InputError, match="a probed roofline"):
         plot_roofline(Records([row for row in records.rows if row["kind"] != "probe"]))
+    for draw in (report, plot_times, plot_roofline, plot_batches):
+        with pytest.raises(InputError, match="`records`: expected Records, from `run` or `read`"):
+            draw("run.jsonl")
+    with pytest.raises(InputError, match="`found`: expected a Comparison, from `compare`"):
+        plot_ratios(records)
     looks = arm_looks(list("abcdefg"))
     assert len({tuple(look.values()) for look in looks.values()}) == 7
     plt.close("all")

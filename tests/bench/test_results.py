@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from methodbook.bench.comparison import simulate_records
 from methodbook.bench.principles import PRINCIPLES
+from methodbook.bench.records import Records
 from methodbook.bench.results import (
     CLAIMS,
     TOUR_PLAN,
@@ -15,11 +18,13 @@ from methodbook.bench.results import (
     principle_numbers,
     recorded_numbers,
     reproduce,
+    sound_run,
     tour,
     two_rankings,
 )
 from methodbook.bench.runner import Plan
 from methodbook.core.claims import load_ledger
+from methodbook.core.errors import InputError
 from methodbook.core.plot import Report
 from methodbook.core.runs import save_result
 
@@ -80,6 +85,11 @@ def test_too_few_launches_have_no_width_and_say_so(tmp_path):
     assert numbers["cells"]["half_width"] == [None] * 8
     save_result(tmp_path / "bench" / "default_plan.json", numbers, config={}, seeds=[0])
     assert recorded_numbers(tmp_path / "bench") == {"B4.8": 6.0, "B4.9": 0.0}
+    for bad, words in (("run.jsonl", "Records, from `run`"), (Records([]), "a run that came to its end")):
+        with pytest.raises(InputError, match=f"`records`: expected {words}"):
+            default_plan_numbers(bad)
+    with pytest.raises(InputError, match=r"`changes`: .*got 'colour'"):
+        sound_run(colour=1)
 
 
 def test_a_campaign_that_is_too_small_gives_no_number(tmp_path):

@@ -24,6 +24,7 @@ from methodbook.bench.runner import (
     parity_table,
     plan_dict,
     run,
+    run_launch,
     schedule,
     unfold,
 )
@@ -38,6 +39,11 @@ def test_arms_are_checked():
     assert Arm("mine", variant=True).label == "mine"
     with pytest.raises(ValueError, match=r"Did you mean 'torch'\?"):
         Arm("troch")
+    for bad, words in ((-1, "of at least 0, got -1"), ("fast", "got 'fast'")):
+        with pytest.raises(ValueError, match=f"`slowdown`: expected a finite number .*{words}"):
+            Arm("torch", slowdown=bad)
+    with pytest.raises(ValueError, match="`adapter`: expected a name or an Adapter, got class"):
+        Arm(NumpyAdapter)
 
 
 # %% ../../nbs/bench/55_runner.ipynb #c8c2f052
@@ -59,9 +65,22 @@ def test_plans_that_cannot_be_are_refused():
         unfold(Plan(modes="train"))
     with pytest.raises(InputError, match=r"Did you mean 'batches'\?"):
         load_plan({"batchs": [1]})
+    for bad, words in (
+        ("mlp", "`settings`: expected a mapping of fields of Plan, got 'mlp'"),
+        ({"arms": [{"adapter": "torch", "colour": 1}]}, "`arms`: expected one of 'adapter'.*got 'colour'"),
+        ({"arms": {"slowdown": 1}}, "`arms`: expected an `adapter` in each, got none"),
+    ):
+        with pytest.raises(InputError, match=words):
+            load_plan(bad)
+    for act in (unfold, plan_dict, run, parity_table):
+        with pytest.raises(InputError, match=r"`plan`: expected a Plan, got 'mlp'\. See `Plan`"):
+            act("mlp")
+    with pytest.raises(InputError, match=r"`workloads`: expected names, or work of your own .*got 5"):
+        Plan(workloads=5)
     with pytest.raises(InputError, match=r"`budget_s`: expected a finite positive number"):
         Plan(budget_s=0)
-    for name, value in {"batches": 1.5, "threads": (1, 0), "launches": 0, "seed": 0.5}.items():
+    wrong = {"batches": 1.5, "threads": (1, 0), "launches": 0, "seed": 0.5, "memory_mb": 0}
+    for name, value in wrong.items():
         with pytest.raises(InputError, match=rf"`{name}`: expected an integer of at least"):
             Plan(**{name: value})
     with pytest.raises(InputError, match=r"`arms`: expected at least one value, got none"):
@@ -94,6 +113,9 @@ def test_the_schedule_is_a_function_of_seed_and_launch():
     assert all(order[0::2] == order[1::2] for order in cells)  # both arms of a cell, one after the other
     firsts = {unfold(plan)[order[0]].key[1] for order in rounds}
     assert firsts == {"numpy", "torch"}  # neither is always first
+    for act in (lambda: schedule(plan, 0), lambda: run_launch(plan, 0)):
+        with pytest.raises(InputError, match="expected an integer of at least 1, got 0"):
+            act()
 
 
 # %% ../../nbs/bench/55_runner.ipynb #a6ced64b

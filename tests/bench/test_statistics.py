@@ -53,6 +53,17 @@ def test_simulation_has_the_three_levels_asked_for():
 def test_launch_medians_take_blocks_of_unequal_length():
     found = launch_medians([[[1.0, 2.0, 9.0], [4.0]], [[5.0]]])
     np.testing.assert_allclose(found, [3.0, 5.0])
+    for bad in ([], [1.0, 2.0], [[1.0]], [[[]]], [[[1.0]], []]):
+        with pytest.raises(InputError, match=r"`samples`: expected launches of blocks of at least one time"):
+            launch_medians(bad)
+
+
+def test_noise_that_cannot_be_is_refused():
+    for name, bad in {"launches": 0, "blocks": 1.5, "between": -0.1, "iteration": np.nan}.items():
+        with pytest.raises(InputError, match=f"`{name}`"):
+            simulate_launches(np.random.default_rng(0), **{name: bad})
+    with pytest.raises(InputError, match=r"`rng`: .*got 0\. Write numpy\.random\.default_rng\(0\)"):
+        simulate_launches(0)
 
 
 # %% ../../nbs/bench/56_statistics.ipynb #431b1fe3
@@ -96,6 +107,20 @@ def test_times_that_cannot_be_are_refused():
         t_interval([1.0, float("nan")])
     with pytest.raises(InputError, match=r"at least one time"):
         t_interval([])
+    for text in ("fast", ["1", "2"], [[1.0], [1.0, 2.0]], {"a": 1}):
+        with pytest.raises(InputError, match=r"`medians`: expected numbers"):
+            t_interval(text)
+    with pytest.raises(InputError, match=r"`level`: .* between 0 and 1, got 95\. Write 0\.95, not 95\."):
+        t_interval([1.0, 2.0, 3.0], level=95)
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [({"draws": 0}, "`draws`: .*at least 1, got 0"), ({"rng": 0}, "`rng`.*got 0"), ({"level": 1}, "`level`")],
+)
+def test_bootstraps_that_cannot_be_drawn_are_refused(bad, words):
+    with pytest.raises(InputError, match=words):
+        bootstrap_interval([1.0, 2.0], **{"rng": np.random.default_rng(0), **bad})
 
 
 # %% ../../nbs/bench/56_statistics.ipynb #139c902f
@@ -157,6 +182,18 @@ def test_wilcoxon_and_sign_flip_known_values():
     np.testing.assert_allclose(sign_flip(values, ranks=True), other, rtol=1e-12)  # the same count
 
 
+def test_what_has_no_rank_is_refused():
+    for bad, words in (
+        ([np.nan], "got 1 not finite of 1"),
+        ("ab", "expected numbers"),
+        ([[1.0]], "got 1 and"),
+    ):
+        with pytest.raises(InputError, match=words):
+            mann_whitney(bad, [1.0, 2.0])
+    with pytest.raises(InputError, match=r"`differences`: expected finite numbers, got 1 not finite of 2"):
+        sign_flip([1.0, np.inf])
+
+
 # %% ../../nbs/bench/56_statistics.ipynb #bf649eb9
 def test_effect_sizes():
     one, two = [10, 11, 12, 13, 14], [12.5, 13.5, 14.5, 15.5, 16.5]
@@ -164,6 +201,11 @@ def test_effect_sizes():
     assert a12(one, two) == 0.88
     assert a12(one, one) == 0.5
     assert a12([1, 2], [3, 4]) == 1
+    for size in (hodges_lehmann, a12):
+        with pytest.raises(InputError, match=r"`first`: expected a flat list of at least one number"):
+            size([], two)
+        with pytest.raises(InputError, match=r"`second`: expected finite numbers"):
+            size(one, [np.nan])
 
 
 # %% ../../nbs/bench/56_statistics.ipynb #763422ca
@@ -172,6 +214,11 @@ def test_holm_and_its_caps():
     assert holm([0.6, 0.7]).max() == 1
     assert [most_comparisons(n, False) for n in (3, 4, 5, 6, 8)] == [0, 1, 6, 23, 321]
     assert [most_comparisons(n, True) for n in (5, 6, 8)] == [0, 1, 6]
+    for bad, came in (([0.1, 1.5], "1.5"), ([-0.1], "-0.1"), ([np.nan], "nan")):
+        with pytest.raises(InputError, match=f"`p_values`: expected .* from 0 to 1, got {came}"):
+            holm(bad)
+    with pytest.raises(InputError, match=r"`alpha`: .*Write 0\.05, not 5\."):
+        most_comparisons(6, True, alpha=5)
 
 
 # %% ../../nbs/bench/56_statistics.ipynb #8d8fd274
@@ -200,6 +247,8 @@ def test_contrast_is_symmetric_and_free_of_units(unit, paired):
 def test_contrast_of_unequal_pairs_is_refused():
     with pytest.raises(InputError, match=r"`candidate`: expected 5 launches, one a pair, got 4"):
         contrast([1.0] * 5, [1.0] * 4, paired=True)
+    with pytest.raises(InputError, match=r"Write 0\.95, not 95"):
+        contrast([1.0] * 5, [1.0] * 5, paired=True, level=95)
 
 
 # %% ../../nbs/bench/56_statistics.ipynb #b18ae498
@@ -256,6 +305,13 @@ def test_verdict_reasons():
     assert judge([]) == []
     with pytest.raises(InputError, match=r"`min_effect`: expected a finite positive number"):
         judge(clear, min_effect=0)
+    with pytest.raises(InputError, match=r"`min_effect`: expected one number, or 2, one a contrast, got 3"):
+        judge(clear, min_effect=[0.03, 0.03, 0.03])
+    with pytest.raises(InputError, match=r"`alpha`: expected a number between 0 and 1, got 0"):
+        judge(clear, alpha=0)
+    for bad in ("slower", clear[0], [0.5]):
+        with pytest.raises(InputError, match=r"`contrasts`: expected a list of Contrast"):
+            judge(bad)
 
 
 def test_a_wider_band_turns_a_verdict_into_doubt():
@@ -278,6 +334,8 @@ def test_noise_floor_grows_with_the_spread_and_sets_the_smallest_effect():
     assert smallest_effect(0.04) == 0.08
     with pytest.raises(InputError, match=r"`first`: expected at least 4 launches"):
         noise_floor([1.0, 1.0], [1.0, 1.0])
+    with pytest.raises(InputError, match=r"`floor`: expected a finite number of at least 0, got -0.1"):
+        smallest_effect(-0.1)
 
 
 # %% ../../nbs/bench/56_statistics.ipynb #25061e41
@@ -298,12 +356,19 @@ def test_looks_set_the_level():
     assert look_level((8,)) == 0.95
     assert look_level(LOOKS) == 0.97
     assert look_level((5, 10)) == 0.975
+    for bad in ((9, 6), (0, 6), 6, (6, np.nan)):
+        with pytest.raises(InputError, match=r"`looks`: .*in rising order, got .*Sort them"):
+            look_level(bad)
+    with pytest.raises(InputError, match=r"`alpha`: .*Write 0\.05, not 5\."):
+        look_level(LOOKS, alpha=5)
 
 
 def test_tight_needs_an_interval():
     assert not tight([1.0, 1.0])
     assert tight([1.0, 1.0, 1.0001])
     assert not tight([1.0, 1.1, 0.9], target=0.02)
+    with pytest.raises(InputError, match=r"`target`: expected a finite positive number, got 0"):
+        tight([1.0, 1.0, 1.0], target=0)
 
 
 # %% ../../nbs/bench/56_statistics.ipynb #1f32d6ee
@@ -344,6 +409,9 @@ def test_sample_sizes_of_mlperf():
     for quantile, (margin, queries) in table.items():
         # MLPerf's table rounds up or down by one
         assert abs(sample_size(quantile, margin) - queries) <= 1
+    for bad in ({"margin": 0}, {"quantile": 99, "margin": 0.1}, {"margin": 0.1, "confidence": 1}):
+        with pytest.raises(InputError, match=r"expected a number between 0 and 1, got \d+"):
+            sample_size(**{"quantile": 0.9, **bad})
 
 
 def test_percentiles_of_too_few_samples_are_none():
@@ -370,6 +438,8 @@ def test_means():
     np.testing.assert_allclose(np.percentile(np.arange(1, 11), [50, 90, 95, 99]), [5.5, 9.1, 9.55, 9.91])
     with pytest.raises(InputError, match=r"at least 3 values, got 2"):
         olympic_mean([1, 2])
+    with pytest.raises(InputError, match=r"not finite of 3"):
+        olympic_mean([1, 2, np.nan])
 
 
 # %% ../../nbs/bench/56_statistics.ipynb #3ab4fe7f
@@ -378,6 +448,8 @@ def test_impossible_times():
     assert speed_of_light(0.81, 1e9, 1e9) == "ok"
     assert speed_of_light(0.79, 1e9, 1e9) == "too_fast"
     assert speed_of_light(1.0, None, 1e9) == "unknown"
+    with pytest.raises(InputError, match=r"`flops`: expected a finite number of at least 0, got -1"):
+        speed_of_light(1.0, -1, 1e9)
 
 
 # %% ../../nbs/bench/56_statistics.ipynb #85847a84
@@ -400,3 +472,7 @@ def test_karp_flatt_and_amdahl():
     np.testing.assert_allclose([four.serial, four.limit], [0.2, 5])
     with pytest.raises(InputError, match=r"`threads`: expected 1 and at least one other"):
         thread_scaling([2, 4], [1, 2])
+    with pytest.raises(InputError, match=r"`seconds`: expected 2 times, one a thread count, got 1"):
+        thread_scaling([1, 2], [1])
+    with pytest.raises(InputError, match=r"`threads`: expected an integer of at least 1, got 1\.5"):
+        thread_scaling([1, 1.5], [1, 2])

@@ -16,6 +16,7 @@ import pytest
 from methodbook.bench.adapters import Adapter, Prepared, VariantAdapter, ship
 from methodbook.bench.worker import WorkerProcess, block_contention, prepare_cell, slowed, time_calls, warm_up
 from methodbook.bench.workloads import ParityError, Workload
+from methodbook.core.errors import InputError
 
 
 # %% ../../nbs/bench/54c_worker.ipynb #5ed98462
@@ -37,6 +38,14 @@ def test_the_collector_is_on_again_after_a_failure():
 def test_a_planted_slowdown_changes_time_and_nothing_else():
     assert slowed(len, 0) is len
     assert slowed(lambda x: 2 * x, 0.5)(21) == 42
+    with pytest.raises(InputError, match=r"`share`: expected a finite number of at least 0, got -1"):
+        slowed(len, -1)
+
+
+@pytest.mark.parametrize(("name", "bad"), [("seconds", -1), ("least", 0), ("inner", 0)])
+def test_blocks_of_nothing_are_refused(name, bad):
+    with pytest.raises(InputError, match=f"`{name}`: expected .*got {bad}"):
+        time_calls(Prepared(lambda: 1, [()]), **{"seconds": 0.0, name: bad})
 
 
 # %% ../../nbs/bench/54c_worker.ipynb #dd338ef2

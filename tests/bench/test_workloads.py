@@ -35,7 +35,7 @@ def test_counts_of_operations_and_parameters():
     np.testing.assert_allclose(found, [0.4971, 25.126, 80.56], rtol=1e-4)  # the reference has four digits
 
 
-def test_reference_outputs_are_those_of_the_specification():
+def test_reference_outputs_are_the_recorded_ones():
     mlp = reference_output(workload("mlp"), 64)
     cnn = reference_output(workload("cnn"), 64)
     # printed with four digits
@@ -102,6 +102,16 @@ def test_wrong_names_and_batches_are_refused():
         reference_output(workload("mlp"), 1, "train")
     with pytest.raises(ValueError, match=r"`work`: expected a built-in workload, got 'mine'"):
         draw_parameters(Workload("mine"))
+    with pytest.raises(ValueError, match=r"`mode`: expected one of 'fwd', 'step', got 'backward'"):
+        workload("mlp").flops(1, "backward")
+    for count in (workload("mlp").flops, workload("mlp").bytes_min, workload("mlp").intensity):
+        with pytest.raises(ValueError, match=r"`batch`: expected an integer of at least 1, got 0"):
+            count(0)
+    for act in (draw_parameters, workload_hash, lambda work: draw_inputs(work, 1)):
+        with pytest.raises(ValueError, match=r"`work`: .*got 'mlp'\. Write workload\('mlp'\)\."):
+            act("mlp")
+    with pytest.raises(ValueError, match=r"`seed`: expected an integer of at least 0, got 0\.5"):
+        draw_parameters(workload("mlp"), 0.5)
 
 
 # %% ../../nbs/bench/54_workloads.ipynb #8acf0010
@@ -114,6 +124,9 @@ def test_own_work_is_three_lines_and_checked():
         Workload.of("mine", {"a": 3})
     with pytest.raises(ValueError, match=r"Write lambda batch: \(x,\)\."):
         Workload.of("mine", len, data=[1, 2])
+    for bad in ({"flops": -1}, {"rtol": -1}, {"atol": float("nan")}, {"name": ""}):
+        with pytest.raises(ValueError, match=f"`{next(iter(bad))}`: expected"):
+            Workload.of(**{"name": "mine", "variants": len, **bad})
 
 
 def test_hash_follows_the_work_and_not_the_variants():

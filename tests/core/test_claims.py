@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,24 +13,28 @@ from hypothesis import given, strategies as st
 from methodbook.core.claims import (
     Claim,
     ClaimDrift,
+    Ledger,
     PAPER_SOURCES,
     RULES,
     Row,
     VERDICTS,
     _agrees,
     _comparison,
+    _rows,
     audit_declared,
     audit_prose,
     audit_verdicts,
+    check_frame,
     data_folder,
     format_number,
     load_claims,
     load_ledger,
     record,
     recording,
+    untested,
 )
-from methodbook.core.errors import InputError
-from methodbook.core.runs import StateError, read_json, write_json
+from methodbook.core.errors import InputError, MissingData
+from methodbook.core.runs import StateError, read_json, write_atomic, write_json
 
 
 # %% ../../nbs/core/01_claims.ipynb #79a3a9d5
@@ -44,6 +47,9 @@ def test_format_number_has_four_digits():
     assert format_number(1e-13) == "1e-13"
     assert format_number(float("inf")) == "inf"
     assert format_number(None) == "–"
+    for value in ("2.5", [2.5]):
+        with pytest.raises(InputError, match="`value`: expected a number, or None, got "):
+            format_number(value)
 
 
 # %% ../../nbs/core/01_claims.ipynb #939fc27e
@@ -140,6 +146,11 @@ def test_verdict_is_one_of_four_and_survives_a_round_trip(ours, paper, rule, sou
         ({"paper_source": "not found"}, "Give both, or paper=None"),
         ({"tolerance": -0.1}, r"`tolerance`: expected at least 0, as drift, got -0\.1"),
         ({"page": "fisher/results.html"}, "`page`: expected a page such as"),
+        ({"page": None}, "`page`: expected a text, got None"),
+        ({"id": 2.1}, r"`id`: expected a text, got 2\.1"),
+        ({"conditions": 3}, "`conditions`: expected a text, got 3"),
+        ({"paper": "2.5"}, r"`paper`: expected a finite number, got '2\.5'"),
+        ({"drift": None}, r"`drift`: expected a finite number, got None\. Correct claim F2\.1"),
     ],
 )
 def test_claims_that_cannot_be_judged_are_refused(change, message):
@@ -147,12 +158,17 @@ def test_claims_that_cannot_be_judged_are_refused(change, message):
         Claim(**GOOD | change)
 
 
-def test_measured_takes_numbers_of_any_library_but_no_nan():
-    assert Claim(**GOOD).measured(np.float32(2.5)).ours == 2.5
+def test_measured_takes_numbers_of_any_library():
+    for ours in (2.5, np.float32(2.5), np.array(2.5)):
+        assert Claim(**GOOD).measured(ours).ours == 2.5
+
+
+@pytest.mark.parametrize("ours", [float("nan"), "two", "2.5", None, [2.5], np.ones(2), 1j, 10**400])
+def test_measured_refuses_what_is_no_finite_number(ours):
     with pytest.raises(
-        InputError, match=r"`ours of F2\.1`: expected a finite number, got nan\. Leave F2\.1 out"
+        InputError, match=r"`ours of F2\.1`: expected a finite number, got .*\. Leave F2\.1 out"
     ):
-        Claim(**GOOD).measured(float("nan"))
+        Claim(**GOOD).measured(ours)
 
 
 # %% ../../nbs/core/01_claims.ipynb #6a094c8e
@@ -188,7 +204,7 @@ def test_the_ledger_has_the_twenty_five_rows_in_order():
 
 
 def test_ledger_finds_its_parts():
-    ledger = load_ledger(Path("no such folder"))
+    ledger = Ledger(_rows())
     assert ledger.claims == ()
     ledger = ledger.with_claims([Claim(**GOOD | {"id": "F2.10"}), Claim(**GOOD | {"id": "F2.2"})])
     assert [claim.id for claim in ledger.row("F2").claims] == ["F2.2", "F2.10"]
@@ -205,7 +221,7 @@ def test_ledger_finds_its_parts():
 
 def test_tables_show_every_row_and_escape_their_texts():
     words = GOOD | {"statement": "a < b | c", "unit": "s"}
-    ledger = load_ledger(Path("none")).with_claims([Claim(**words).measured(2.52371)])
+    ledger = Ledger(_rows()).with_claims([Claim(**words).measured(2.52371)])
     frame = ledger.to_frame()
     assert len(frame) == 25
     assert frame.set_index("claim").loc["F2.1", "ours"] == 2.52371
@@ -249,9 +265,47 @@ def test_claims_of_another_chapter_or_format_are_refused(tmp_path):
         InputError, match=r"`F2\.1`: expected a claim of chapter fisher, got it in that of heads"
     ):
         load_ledger(tmp_path)
-    write_json(tmp_path / "heads" / "claims.json", {"format": 2, "claims": []})
-    with pytest.raises(StateError, match="has format 2, this version reads 1"):
-        load_ledger(tmp_path)
+    for content, message in {
+        '{"format": 2, "claims": []}': "has format 2, this version reads 1",
+        "[]": "has format None",
+        '{"format": 1, "claims": [3]}': "is no ledger: .* Restore it",
+        '{"format": 1, "claims": [{"id": "H1.1"}]}': "is no ledger: .*missing",
+    }.items():
+        write_atomic(tmp_path / "heads" / "claims.json", content)
+        with pytest.raises(StateError, match=message):
+            load_ledger(tmp_path)
+
+
+def test_a_ledger_that_is_not_there_is_missing_and_an_unknown_chapter_refused(tmp_path):
+    assert load_ledger(tmp_path).claims == load_claims("fisher", tmp_path) == ()  # nothing recorded yet
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "nowhere", tmp_path / "file"):
+        for read in (load_ledger, audit_verdicts, lambda folder: load_claims("fisher", folder)):
+            with pytest.raises(MissingData, match=r"no folder .* name one with a claims\.json below it"):
+                read(folder)
+    for chapter in ("fishes", "", None):
+        with pytest.raises(InputError, match="`chapter`: expected one of 'heads', 'fisher'"):
+            load_claims(chapter)
+        with pytest.raises(InputError, match="`chapter`: expected one of 'heads', 'fisher'"):
+            record([], {}, chapter=chapter)
+    for use in (load_ledger, audit_verdicts, lambda folder: recording(folder).__enter__()):
+        with pytest.raises(InputError, match="`folder`: expected the name of a file or folder, got 3"):
+            use(3)
+
+
+def test_one_claim_is_not_taken_for_many():
+    claim, ledger = Claim(**GOOD), Ledger(_rows())
+    for claims in (claim, 3, [3], [GOOD]):
+        for use in (
+            ledger.with_claims,
+            lambda claims: Row("F2", "fisher", "s", "t", claims),
+            lambda claims: record(claims, {}, chapter="fisher"),
+            lambda claims: audit_declared([claim], claims),
+        ):
+            with pytest.raises(InputError, match="expected a list of Claim objects, got "):
+                use(claims)
+    with pytest.raises(InputError, match=r"`rows`: expected a list of Row objects, got .* Put a single one"):
+        Ledger(ledger.row("F2"))
 
 
 # %% ../../nbs/core/01_claims.ipynb #79f34faf
@@ -297,6 +351,11 @@ def test_record_refuses_what_was_not_declared():
         record([Claim(**GOOD)], {"F2.3": 1.0}, chapter="fisher")
     with pytest.raises(InputError, match=r"`claims`: expected each id once, got F2\.1, F2\.1"):
         record([Claim(**GOOD)] * 2, {}, chapter="fisher")
+    for measured in (None, [("F2.1", 2.5)]):
+        with pytest.raises(InputError, match="`measured`: expected numbers by the claims' ids, got "):
+            record([Claim(**GOOD)], measured, chapter="fisher")
+    with pytest.raises(InputError, match=r"`measured`: expected numbers of declared claims, got 3\. Declare"):
+        record([Claim(**GOOD)], {3: 1.0}, chapter="fisher")
     with pytest.raises(InputError, match=r"`F2\.1`: expected chapter 'fisher', got 'heads'"):
         record([Claim(**GOOD)], {}, chapter="heads")
 
@@ -310,7 +369,7 @@ def test_recording_ends_also_after_an_error(tmp_path):
 
 # %% ../../nbs/core/01_claims.ipynb #b16052c7
 def test_prose_is_held_to_the_ledger():
-    ledger = load_ledger(Path("none")).with_claims([Claim(**GOOD).measured(2.5237)])
+    ledger = Ledger(_rows()).with_claims([Claim(**GOOD).measured(2.5237)])
     for good in ("[F2.1: holds]", "[F2: holds]", "[F2.1: 2.5237]", "[F2.1: 3, holds]", "[F1: not tested]"):
         assert audit_prose(good, ledger) == []
     for passed_over in ("`[F2.1: 9]`", "[a link](F2.1: 9)", "[Figure: 9]", "```\n[F2.1: 9]\n```"):
@@ -324,6 +383,10 @@ def test_prose_is_held_to_the_ledger():
     small = ledger.with_claims([Claim(**GOOD | {"id": "F2.2"}).measured(-5.158e-4)])
     assert audit_prose("[F2.2: −5.16e-4] and [F2.2: -0.0005]", small) == []
     assert len(audit_prose("[F2.2: -5.17e-4] and [F2.2: 5.16e-4]", small)) == 2
+    with pytest.raises(InputError, match="`text`: expected a text, got 3"):
+        audit_prose(3, ledger)
+    with pytest.raises(InputError, match="`ledger`: expected a Ledger, got None"):
+        audit_prose("", None)
 
 
 def test_tampering_with_a_stored_verdict_is_found(tmp_path):
@@ -373,3 +436,22 @@ def test_what_the_pages_say_is_what_the_ledger_says():
         prose = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
         found += [f"{page.name}: {each}" for each in audit_prose(prose, ledger)]
     assert found == []
+
+
+# %% ../../nbs/core/01_claims.ipynb #e642e671
+def test_names_of_tests_are_looked_up(tmp_path):
+    write_atomic(tmp_path / "fisher" / "test_a.py", "def test_b(x):\n    pass\n\n\n# def test_c():\n")
+    good = {1: ("holds", "a.b"), 3: ("holds too", "a.b, a.b")}
+    assert untested(good, "fisher", tmp_path) == []
+    bad = {2: ("not", "a.c, b.b, a.b"), 4: ("no name", "")}
+    missing = ["check 2: no test a.c", "check 2: no test b.b", "check 4: no test "]
+    assert untested(good | bad, "fisher", tmp_path) == missing
+    with pytest.raises(MissingData, match=r"no tests in .*heads: they lie in a checkout"):
+        untested(good, "heads", tmp_path)
+    for use in (check_frame, lambda checks: untested(checks, "fisher", tmp_path)):
+        with pytest.raises(InputError, match="`checks`: expected a dict of checks by number, got list"):
+            use([1])
+    frame = check_frame(good)
+    assert list(frame.index) == [1, 3]
+    assert frame.loc[3].tolist() == ["holds too", "a.b, a.b"]
+    assert list(check_frame({})) == ["statement", "tests"]

@@ -106,6 +106,7 @@ def test_a_bound_is_shown_as_one():
 
 def test_every_verdict_has_a_mark():
     assert set(_MARKS) == set(VERDICTS)
+    assert _MARKS == claims_module._MARKS
 
 
 def test_narrow_window_still_gets_a_table():
@@ -355,6 +356,9 @@ def test_version_and_nothing(capsys):
     assert "usage: methodbook" in capsys.readouterr().out
     assert main(["tours"]) == 2
     assert "invalid choice: 'tours'" in capsys.readouterr().err
+    for argv in ("claims", [3]):
+        with pytest.raises(InputError, match="`argv`: expected a list of words, got "):
+            main(argv)
 
 
 def test_help_imports_no_large_library():

@@ -322,6 +322,8 @@ def test_boston_without_a_package_says_what_to_install(nowhere):
 def test_unknown_name_gets_a_suggestion():
     with pytest.raises(ValueError, match=r"`name`: expected one of 'breast_cancer'.*Did you mean 'wine'"):
         load("wines")
+    with pytest.raises(ValueError, match=r"`name`: expected a table, got the file toy. Use `read_file`"):
+        load(_toy(task=""))
 
 
 def test_datasets_lists_everything_without_the_network(nowhere):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +18,11 @@ from methodbook.core.errors import (
     check_finite,
     check_integer,
     check_labels,
+    check_path,
     check_positive,
     check_same_length,
     check_shape,
+    check_text,
     describe,
     expect,
 )
@@ -86,6 +89,7 @@ def test_check_positive_refuses(value):
 
 def test_check_positive_with_zero():
     check_positive("lr", np.float32(1e-30))
+    check_positive("count", 10**400)
     check_positive("lr", 0, zero_ok=True)
     with pytest.raises(InputError, match=r"at least 0, got -1e-09"):
         check_positive("lr", -1e-9, zero_ok=True)
@@ -106,6 +110,21 @@ def test_check_choice_suggests_the_nearest():
         check_choice("kind", torch.zeros(2), ("true", "mc"))
 
 
+# %% ../../nbs/core/06_errors.ipynb #ec51116d
+def test_texts_and_paths_are_told_from_other_things():
+    check_text("title", "")
+    for path in ("a", Path("a") / "b", Path()):
+        check_path("path", path)
+    for value in (None, 3, b"a", ["a"]):
+        with pytest.raises(InputError, match="`title`: expected a text, got "):
+            check_text("title", value)
+        with pytest.raises(InputError, match="`path`: expected the name of a file or folder, got "):
+            check_path("path", value)
+    for value in ("", "a\0b"):
+        with pytest.raises(InputError, match="`path`: expected the name of a file"):
+            check_path("path", value)
+
+
 # %% ../../nbs/core/06_errors.ipynb #e810d8fb
 @pytest.mark.parametrize("make", [np.array, torch.tensor])
 def test_check_finite_names_count_and_position(make):
@@ -124,12 +143,20 @@ def test_check_finite_takes_numbers_and_half_precision():
         check_finite("x", torch.tensor([0.0, float("inf")], dtype=torch.bfloat16))
 
 
+@pytest.mark.parametrize("array", ["abc", None, object(), ["x"], [[1], [1, 2]], torch.eye(2).to_sparse()])
+def test_check_finite_refuses_what_holds_no_numbers(array):
+    with pytest.raises(InputError, match="`x`: expected a plain array of numbers, got "):
+        check_finite("x", array)
+
+
 def test_check_shape_numbers_letters_and_any():
     assert check_shape("x", torch.zeros(3, 4, 3), ("n", 4, "n")) == {"n": 3}
     assert check_shape("x", np.zeros((2, 7)), ("n", None)) == {"n": 2}
     assert check_shape("x", 0.5, ()) == {}
     with pytest.raises(InputError, match=r"`x`: expected shape \(n, n\), got shape \(3, 4\)\."):
         check_shape("x", torch.zeros(3, 4), ("n", "n"))
+    with pytest.raises(InputError, match=r"expected shape \(2, 2\), got rows of unequal length"):
+        check_shape("x", [[1], [1, 2]], (2, 2))
     with pytest.raises(InputError, match=r"expected shape \(any,\), got shape \(3, 4\)\."):
         check_shape("x", torch.zeros(3, 4), (None,))
     with pytest.raises(InputError, match=r"expected shape \(n, 2\) with n = 5, got shape \(3, 2\)\."):
@@ -148,6 +175,9 @@ def test_check_same_length_lists_all():
     check_same_length(x=np.zeros(3), y=[1, 2, 3], weights=None)
     with pytest.raises(InputError, match=r"`x`, `y`, `z`: expected the same length, got x 3 and y 2 and"):
         check_same_length(x=np.zeros(3), y=[1, 2], z=torch.zeros(3, 2))
+    for value in (3, iter([1]), torch.tensor(1.0)):
+        with pytest.raises(InputError, match="`y`: expected something that has a length, got "):
+            check_same_length(x=[1], y=value)
 
 
 # %% ../../nbs/core/06_errors.ipynb #44772dfc
@@ -160,3 +190,11 @@ def test_check_labels_shows_the_first_bad_label(make):
         check_labels("labels", make([-1, 1]), 3)
     with pytest.raises(InputError, match=r"integer dtype, got "):
         check_labels("labels", make([0.0, 1.0]), 3)
+
+
+def test_check_labels_refuses_rows_of_unequal_length_and_no_classes():
+    with pytest.raises(InputError, match="integer dtype, got rows of unequal length"):
+        check_labels("labels", [[0], [0, 1]], 3)
+    for classes in (0, None, 2.5):
+        with pytest.raises(InputError, match="`classes`: expected an integer of at least 1, got "):
+            check_labels("labels", [0], classes)

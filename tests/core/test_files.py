@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import pickle
@@ -110,3 +111,19 @@ def test_a_recompressed_archive_is_accepted(tmp_path, monkeypatch):
         np.savez(file, **{**arrays, "acts": np.zeros(3)})
     with pytest.raises(CorruptData):
         read_arrays(entry, download=False)
+
+
+def test_a_file_that_holds_no_arrays_is_refused(tmp_path, monkeypatch):
+    for name in ("ud_english_ewt/test", "mnist_t10k/images-idx3", "wine", 3):
+        with pytest.raises(InputError, match="`name`: expected one of 'drex_mujoco_demos/hopper'"):
+            read_arrays(name, download=False)
+    monkeypatch.setenv("METHODBOOK_DATA", str(tmp_path))
+    one, objects = io.BytesIO(), io.BytesIO()
+    np.save(one, np.ones(2))
+    np.savez(objects, a=np.array([{}], dtype=object))
+    for content in (b"", b"no archive", b"PK no archive", one.getvalue(), objects.getvalue()):
+        (tmp_path / "toy").write_bytes(content)
+        entry = replace(FILES["ud_english_ewt/test"], sha256=hashlib.sha256(content).hexdigest(), file="toy")
+        message = "`name`: expected a file of plain arrays, got ud_english_ewt/test. Read its bytes by"
+        with pytest.raises(InputError, match=message):
+            read_arrays(entry, download=False)

@@ -130,6 +130,9 @@ def test_without_a_group_nothing_changes():
     assert list(local_share([1, 2, 3])) == [1, 2, 3]
     with pytest.raises(ValueError, match="`tensor`: expected a torch tensor"):
         sum_over_processes([1.0])
+    for items in (3, None, iter([1]), {1}, {"a": 1}):
+        with pytest.raises(ValueError, match="`items`: expected a sequence, an array or a tensor, got "):
+            local_share(items)
 
 
 def test_two_gloo_processes_add_up_to_one(tmp_path):

@@ -21,8 +21,8 @@ from matplotlib import image as mpl_image
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from methodbook.core.claims import VERDICTS
-from methodbook.core.errors import MethodbookError, check_positive
+from methodbook.core.claims import _MARKS
+from methodbook.core.errors import InputError, MethodbookError, check_positive
 from methodbook.core.plot import (
     COLOURS,
     Explorer,
@@ -94,6 +94,16 @@ def test_unknown_vision_is_named():
         colour_distance("red", "blue", "deuteran")
 
 
+def test_what_is_no_colour_is_named():
+    for refused in (lambda: contrast("reddish"), lambda: contrast(3), lambda: contrast(None)):
+        with pytest.raises(InputError, match=r"`colour`: expected a colour such as '#2546C4' or 'red', got "):
+            refused()
+    with pytest.raises(InputError, match=r"`paper`: expected a colour .* got 'papyrus'"):
+        contrast("red", "papyrus")
+    with pytest.raises(InputError, match=r"`second`: expected a colour .* got 'blu'"):
+        colour_distance("red", "blu")
+
+
 # %% ../../nbs/core/04_plot.ipynb #d453d634
 def test_no_two_inks_differ_by_colour_alone():
     assert _DASHES.keys() == INKS.keys()
@@ -128,6 +138,10 @@ def test_png_is_exact_and_repeatable():
 def test_png_needs_a_figure():
     with pytest.raises(ValueError, match=r"`fig`: expected a matplotlib Figure, got list of length 2"):
         figure_png([1, 2])
+    for dpi in (0, -1, float("nan"), "80"):
+        with pytest.raises(InputError, match="`dpi`: expected a finite positive number, got "):
+            figure_png(plt.figure(), dpi)
+    plt.close("all")
 
 
 # %% ../../nbs/core/04_plot.ipynb #4f718f36
@@ -170,6 +184,24 @@ def test_scrub_refuses_too_many_frames_and_none():
             scrub(values, _line, "slope")
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"values": 3}, "`values`: expected a list of values, got 3"),
+        ({"draw": None}, "`draw`: expected a function, got None"),
+        ({"label": 3}, "`label`: expected a text, got 3"),
+        ({"dpi": 0}, "`dpi`: expected a finite positive number, got 0"),
+        ({"show": "x"}, "`show`: expected a function, got 'x'"),
+        ({"show": lambda value: value}, "`show`: expected a text, got 1"),
+    ],
+)
+def test_scrub_refuses_before_it_draws(change, message):
+    pytest.importorskip("ipywidgets")
+    with pytest.raises(InputError, match=message):
+        scrub(**({"values": [1], "draw": _line, "label": "slope"} | change))
+    assert plt.get_fignums() == []
+
+
 def test_scrub_refuses_frames_of_unequal_size():
     pytest.importorskip("ipywidgets")
     with pytest.raises(ValueError, match=r"frames of one size.*160.*240.*same `figsize`"):
@@ -207,6 +239,21 @@ def test_explorer_without_widgets_returns_numbers():
     with pytest.raises(ValueError, match="`slope`"):
         seen.update(slope=-1.0)
     assert seen.scene == _Slope(3.0)  # what makes no scene changes none
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (({}, str, str), "`scene`: expected a dataclass of settings, got dict"),
+        ((_Slope, str, str), "`scene`: expected a dataclass of settings, got class _Slope"),
+        ((_Slope(), None, str), "`draw`: expected a function, got None"),
+        ((_Slope(), str, 3), "`see`: expected a function, got 3"),
+        ((_Slope(), str, str, 3), "`controls`: expected a function, got 3"),
+    ],
+)
+def test_explorer_refuses_what_it_cannot_draw(parts, message):
+    with pytest.raises(InputError, match=message):
+        Explorer(*parts)
 
 
 def test_explorers_slider_moves_the_scene():
@@ -255,7 +302,7 @@ def test_cells_by_kind():
 
 
 def test_every_verdict_of_the_ledger_has_a_sign_and_a_colour():
-    assert set(_VERDICT_MARKS) == set(VERDICTS)
+    assert {verdict: sign for verdict, (_, sign) in _VERDICT_MARKS.items()} == _MARKS
     assert all(f".{name} {{ color" in _CSS for name, _ in _VERDICT_MARKS.values())
 
 
@@ -264,6 +311,7 @@ def test_table_keeps_a_named_index_and_drops_a_counter():
     assert _table(frame, "").count("<th ") == 1
     assert _table(frame.set_index(pd.Index(["a", "b"], name="set")), 'say "so"').count("<th ") == 2
     assert 'aria-label="say &quot;so&quot;"' in _table(frame, 'say "so"')
+    assert _table(frame.set_index(pd.Index(["a", "b"], name="n")), "").count("<th ") == 2  # one name twice
 
 
 # %% ../../nbs/core/04_plot.ipynb #56e88f1f
@@ -315,3 +363,22 @@ def test_report_refuses_what_is_not_a_table_or_figure():
         Report("t").table([1, 2])
     with pytest.raises(ValueError, match="`fig`: expected a matplotlib Figure"):
         Report("t").figure("plot.png")
+
+
+@pytest.mark.parametrize(
+    ("add", "message"),
+    [
+        (lambda: Report(None), "`title`: expected a text, got None"),
+        (lambda: Report("t", 3), "`lead`: expected a text, got 3"),
+        (lambda: Report("t").heading(3), "`text`: expected a text, got 3"),
+        (lambda: Report("t").text(None), "`text`: expected a text, got None"),
+        (lambda: Report("t").table(pd.DataFrame(), 3), "`caption`: expected a text, got 3"),
+        (lambda: Report("t").figure(None, caption=3), "`caption`: expected a text, got 3"),
+        (lambda: Report("t").figure(None, alt=3), "`alt`: expected a text, got 3"),
+        (lambda: Report("t").extend("more"), "`other`: expected a Report, got 'more'"),
+        (lambda: Report("t").write(None), "`path`: expected the name of a file or folder, got None"),
+    ],
+)
+def test_report_refuses_what_is_no_text(add, message):
+    with pytest.raises(InputError, match=message):
+        add()

@@ -28,6 +28,7 @@ from methodbook.core.runs import (
     StorageError,
     _checkpoints,
     _log_line,
+    environment,
     load_result,
     load_state,
     progress,
@@ -91,6 +92,9 @@ def test_failed_rename_keeps_the_old_file(tmp_path, monkeypatch):
 def test_folder_that_cannot_be_made(tmp_path):
     with pytest.raises(InputError, match="`data`: expected bytes or a text, got 3"):
         write_atomic(tmp_path / "file", 3)
+    for folder in (".", tmp_path):
+        with pytest.raises(StorageError, match="cannot write"):
+            write_atomic(folder, "text")
     write_atomic(tmp_path / "file", "text")
     with pytest.raises(StorageError, match="choose a folder that you may write to"):
         write_atomic(tmp_path / "file" / "below", "text")
@@ -118,6 +122,9 @@ def test_write_json_refuses_what_json_cannot_say(tmp_path):
     for value in (float("nan"), np.float32("inf"), torch.tensor([1.0, float("-inf")])):
         with pytest.raises(InputError, match=r"`obj\['x'\].*finite number, got -?(nan|inf)"):
             write_json(tmp_path / "a.json", {"x": value})
+    for tensor in (torch.eye(2).to_sparse(), torch.zeros(2, device="meta")):
+        with pytest.raises(InputError, match=r"`obj\['x'\]`: expected a number, .* got float32 tensor"):
+            write_json(tmp_path / "a.json", {"x": tensor})
     with pytest.raises(InputError, match=r"keys that are text, got the key 1\."):
         write_json(tmp_path / "a.json", {1: 2})
     with pytest.raises(
@@ -147,12 +154,22 @@ def test_read_json_says_missing_or_broken(tmp_path):
         load_state(tmp_path)
 
 
+def test_a_file_that_may_not_be_read_says_so(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(StorageError, match=r"cannot read .*a: Permission denied\. Choose one"):
+        read_json(tmp_path / "a")
+
+
 def test_logs_that_are_none_are_refused(tmp_path):
     with pytest.raises(MissingData, match=r"no log .* check the path"):
         read_log(tmp_path / "log.jsonl")
-    (tmp_path / "log.jsonl").write_text("hello\n")
-    with pytest.raises(StateError, match="is no log of a run"):
-        read_log(tmp_path / "log.jsonl")
+    for line in ("hello", "3", "[1]", "null"):
+        (tmp_path / "log.jsonl").write_text(line + "\n")
+        with pytest.raises(StateError, match="is no log of a run"):
+            read_log(tmp_path / "log.jsonl")
 
 
 # %% ../../nbs/core/02_runs.ipynb #8906c722
@@ -340,6 +357,9 @@ def test_restore_says_what_does_not_fit():
         restore(line, {"lines": {}})
     with pytest.raises(StateError, match=r"does not fit object of type Linear: .*Build it as it was"):
         restore(line, {"line": {"weight": torch.zeros(3)}})
+    for template, saved in ((line, None), ([line], []), ((line,), [{}]), ({"a": line}, {"a": 3})):
+        with pytest.raises(StateError, match=r"the state has .* for .* Save the same tree"):
+            restore(template, saved)
     for generator in (torch.Generator(), np.random.default_rng(0)):
         with pytest.raises(StateError, match="does not fit object of type Generator"):
             restore([generator], [3])
@@ -394,6 +414,8 @@ def test_log_survives_a_torn_last_line_and_keeps_floats(tmp_path):
     }
     with pytest.raises(InputError, match="`record`: expected no key 'step'"):
         _log_line(0, {"step": 1})
+    with pytest.raises(InputError, match="`record`: expected a dict of numbers and words, got list"):
+        _log_line(0, [1])
 
 
 # %% ../../nbs/core/02_runs.ipynb #273ddc4e
@@ -568,6 +590,9 @@ def test_wrong_arguments_are_refused(tmp_path):
         Run(tmp_path, [])
     with pytest.raises(InputError, match="`state`: expected a dict, got list of length 0"):
         Run(tmp_path, {}).loop(walk, [], 1)
+    with pytest.raises(InputError, match="`step`: expected a function of the state and the index, got 3"):
+        Run(tmp_path / "untouched", {}).loop(3, {}, 1)
+    assert not (tmp_path / "untouched").exists()
     with pytest.raises(InputError, match="`step`: expected a function that returns a dict, got None"):
         Run(tmp_path, {}).loop(lambda state, index: None, {}, 1)
     with pytest.raises(StorageError, match="choose a folder that you may write to"):
@@ -581,7 +606,7 @@ def test_results_come_back_with_their_circumstances(tmp_path):
         tmp_path / "r.json",
         {"a": {"b": 1 / 3}},
         config={"lr": 0.1},
-        seeds=[3, np.int64(4)],
+        seeds=iter([3, np.int64(4)]),
         packages=["tqdm", "not-installed"],
     )
     again = load_result(tmp_path / "r.json")
@@ -591,6 +616,12 @@ def test_results_come_back_with_their_circumstances(tmp_path):
     assert again["environment"]["versions"]["tqdm"] == importlib.metadata.version("tqdm")
     assert "not-installed" not in again["environment"]["versions"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", again["date"])
+
+
+def test_environment_takes_names_only():
+    for name in (3, ""):
+        with pytest.raises(InputError, match="`packages`: expected names of packages, got "):
+            environment([name])
 
 
 def test_results_hold_no_private_names(tmp_path):
@@ -611,7 +642,23 @@ def test_save_result_refuses(tmp_path):
         save_result(path, {"loss": float("nan")}, config={}, seeds=[0])
     with pytest.raises(InputError, match=r"`seeds`: expected an integer, got 0\.5"):
         save_result(path, {}, config={}, seeds=[0.5])
+    with pytest.raises(InputError, match="`seeds`: expected a list of integers, got 3"):
+        save_result(path, {}, config={}, seeds=3)
+    with pytest.raises(InputError, match="`numbers`: expected a dict, got list of length 1"):
+        save_result(path, [1.0], config={}, seeds=[0])
+    with pytest.raises(InputError, match="`config`: expected a dict, got None"):
+        save_result(path, {}, config=None, seeds=[0])
+    for packages in ("torch", 3):
+        with pytest.raises(InputError, match="`packages`: expected a list of names, got "):
+            save_result(path, {}, config={}, seeds=[0], packages=packages)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("use", [read_json, load_state, read_log, load_result, lambda path: Run(path, {})])
+def test_what_names_no_file_is_refused(use):
+    for path in (None, 3, "", "a\0b"):
+        with pytest.raises(InputError, match=r"`(path|folder)`: expected the name of a file or folder, got "):
+            use(path)
 
 
 def test_load_result_refuses_what_it_does_not_know(tmp_path):

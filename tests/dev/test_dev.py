@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -298,6 +299,16 @@ def test_a_broken_notebook_is_named_and_stops_nobody_else(tmp_path):
     assert [problem.where for problem in problems] == ["nbs/core/01_maths.ipynb#c2", "nbs/core/03_half.ipynb"]
     assert "line 4: invalid syntax: return x +" in problems[0].what
     assert (tmp_path / "toybook/core/maths.py").read_text() == before
+
+
+def test_exporting_one_notebook_leaves_the_modules_of_others_alone(tmp_path):
+    other = MATHS.replace("core.maths", "core.other").replace("add(", "plus(")
+    toy = sketch_project(tmp_path, {"core/01_maths.ipynb": MATHS, "core/02_other.ipynb": other})
+    export(toy)
+    made = generate(toy, [tmp_path / "nbs/core/01_maths.ipynb"])
+    inits = {"toybook/__init__.py", "toybook/_modidx.py", "toybook/core/__init__.py"}
+    assert made.files.keys() == {"tests/core/test_maths.py", "toybook/core/maths.py"} | inits
+    assert {"add", "plus"} <= set(re.findall(r"\w+", made.files["toybook/core/__init__.py"]))
 
 
 def test_export_says_what_is_wrong_with_directives(tmp_path):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import gymnasium
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from methodbook.core.claims import data_folder
 from methodbook.core.errors import InputError
-from methodbook.drex.adversarial import Discriminator, gail, gail_table, teach
+from methodbook.drex.adversarial import Discriminator, Push, gail, gail_table, teach
+from methodbook.drex.experiments import scripted_demonstrations
 from methodbook.drex.policy import PPOSettings
 from methodbook.drex.trajectories import Demonstrations, Trajectory
 
@@ -45,19 +45,12 @@ def test_a_judge_of_equals_is_beaten():
 
 # %% ../../nbs/drex/45b_adversarial.ipynb #a03f3340
 def test_gail_imitates_and_does_not_exceed():
-    class Push(gymnasium.Env):
-        observation_space = action_space = gymnasium.spaces.Box(-1, 1, (1,))
+    def gentle(obs, rng):
+        return rng.normal(0.6, 0.1, (len(obs), 1)).astype(np.float32)
 
-        def reset(self, seed=None, options=None):
-            self.steps = 0
-            return np.zeros(1, np.float32), {}
-
-        def step(self, action):
-            self.steps += 1
-            return np.asarray(action, np.float32), float(action[0]), False, self.steps == 16, {}
-
-    pushes = np.random.default_rng(0).normal(0.6, 0.1, (20, 16, 1)).astype(np.float32)
-    demos = [Trajectory(np.concatenate([np.zeros((1, 1)), each]), each) for each in pushes]
+    demos = scripted_demonstrations(Push, gentle, 20, seed=0)
+    assert demos.lengths.tolist() == [16] * 20
+    assert_allclose(demos.returns, [each.acts.sum() for each in demos], rtol=1e-5)  # single precision
     settings = PPOSettings(steps=16_384, n_envs=16, n_steps=32, gamma=0.5)
     game = gail(demos, Push, settings, seed=1)
     push = game.policy.act(np.full((1, 1), 0.6))[0, 0]
@@ -66,6 +59,8 @@ def test_gail_imitates_and_does_not_exceed():
     short = PPOSettings(steps=1024, n_envs=16, n_steps=32, gamma=0.5)
     one, two = (gail(demos, Push, short, seed=1) for _ in range(2))
     assert (one.losses == two.losses).all()  # bitwise
+    with pytest.raises(InputError, match="horizon"):
+        Push(0)
 
 
 # %% ../../nbs/drex/45b_adversarial.ipynb #8190e244

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from gymnasium import spaces
 from numpy.testing import assert_allclose
 
 from methodbook.core.errors import InputError
 from methodbook.drex.cloning import BehaviorCloning, network
-from methodbook.drex.trajectories import Demonstrations, Trajectory
+from methodbook.drex.trajectories import Demonstrations, Spaces, Trajectory
 
 
 # %% ../../nbs/drex/42_cloning.ipynb #6c896bfb
@@ -33,8 +34,7 @@ def test_linear_gaussian_data_give_least_squares():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(500, 3)).astype(np.float32)
     y = np.tanh(x @ rng.normal(size=(3, 2))) / 2 + 0.05 * rng.normal(size=(500, 2))
-    space = type("Box", (), {"shape": (2,), "low": -np.ones(2) * 9, "high": np.ones(2) * 9})
-    world = type("World", (), {"observation_space": type("Box", (), {"shape": (3,)}), "action_space": space})
+    world = Spaces(spaces.Box(-9, 9, (3,)), spaces.Box(-9, 9, (2,)))
     clone = BehaviorCloning(world, (), l2=0, lr=5e-3, batch=500, updates=2000, normalize=False)
     clone.fit(Demonstrations([Trajectory.from_legacy(x, y)]))
     design = np.column_stack([x, np.ones(500)])
@@ -45,8 +45,7 @@ def test_linear_gaussian_data_give_least_squares():
 
 # %% ../../nbs/drex/42_cloning.ipynb #8cefb89c
 def test_discrete_clone_learns_frequencies_and_keeps_all_actions():
-    space = type("Discrete", (), {"n": 4})
-    world = type("World", (), {"observation_space": type("Box", (), {"shape": (1,)}), "action_space": space})
+    world = Spaces(spaces.Box(-1, 1, (1,)), spaces.Discrete(4))
     acts = np.repeat([0, 1, 3], [700, 200, 100])
     clone = BehaviorCloning(world, (), l2=0, lr=0.05, batch=1000, updates=400)
     clone.fit(Demonstrations([Trajectory.from_legacy(np.zeros((1000, 1)), acts)]))
@@ -61,9 +60,7 @@ def test_discrete_clone_learns_frequencies_and_keeps_all_actions():
 
 # %% ../../nbs/drex/42_cloning.ipynb #862ff586
 def test_pixels_patience_and_state():
-    space = type("Discrete", (), {"n": 2})
-    picture = type("Box", (), {"shape": (40, 40, 1)})
-    world = type("World", (), {"observation_space": picture, "action_space": space})
+    world = Spaces(spaces.Box(0, 255, (40, 40, 1), np.uint8), spaces.Discrete(2))
     rng = np.random.default_rng(0)
     acts = rng.integers(2, size=60)
     images = (rng.random((60, 40, 40, 1)) * 50 + 150 * acts[:, None, None, None]).astype(np.uint8)
@@ -75,7 +72,7 @@ def test_pixels_patience_and_state():
     other = BehaviorCloning(world, **options, seed=9)
     other.load_state_dict(clone.state_dict())
     assert (other.outputs(images) == clone.outputs(images)).all()
-    flat = type("World", (), {"observation_space": type("Box", (), {"shape": (2,)}), "action_space": space})
+    flat = Spaces(spaces.Box(-9, 9, (2,)), spaces.Discrete(2))
     noise = Demonstrations([Trajectory.from_legacy(rng.normal(size=(200, 2)), rng.integers(2, size=200))])
     report = BehaviorCloning(flat, (64,), updates=5000, patience=3, lr=1e-2).fit(noise)
     assert report.stopped  # nothing to learn: the held-out loss gets worse
@@ -84,8 +81,7 @@ def test_pixels_patience_and_state():
 
 @pytest.mark.parametrize("options", [{"seed": 0.5}, {"seed": -1}, {"env": "PointRun"}])
 def test_bad_input_is_named(options):
-    space = type("Discrete", (), {"n": 2})
-    world = type("World", (), {"observation_space": type("Box", (), {"shape": (2,)}), "action_space": space})
+    world = Spaces(spaces.Box(-9, 9, (2,)), spaces.Discrete(2))
     with pytest.raises(InputError, match=f"`{next(iter(options))}`"):
         BehaviorCloning(**({"env": world} | options))
     clone = BehaviorCloning(world)

@@ -116,14 +116,17 @@ def test_a_finished_run_is_diagnosed(tmp_path, monkeypatch):
     assert min(row["spread at policy"], row["spread at clone"]) > 0
 
 
-# %% ../../nbs/drex/46d_diagnosis.ipynb #c979e015
+# %% ../../nbs/drex/46d_diagnosis.ipynb #cf6aee5e
 def test_recorded_half_cheetah_blames_the_reward():
     checkout = data_folder().parents[1]
     if not (checkout / "nbs").is_dir():
         pytest.skip("the recorded results lie in a checkout, not in an installed package")
-    row = stage_diagnosis("halfcheetah", 8, checkout / "results" / "drex").loc[100]
+    row = stage_diagnosis("halfcheetah_priced", 8, checkout / "results" / "drex").loc[100]
     assert row["fault, against the clone"] == "reward"
     assert row["learned: policy"] > row["learned: best level"]
     assert row["true: policy"] < 0 < row["true: clone"]
     assert row["spread at policy"] < row["spread at clone"]  # the members agree that standing is good
     assert row["effect of speed"] < 0.5 * row["strongest other effect"]
+    after = stage_diagnosis("halfcheetah", 8, checkout / "results" / "drex")
+    assert (after["effect of speed"] > after["strongest other effect"]).all()
+    assert after["fault, against the clone"].eq("nobody").sum() >= 4

@@ -21,6 +21,7 @@ from methodbook.drex.environments import (
     feature_expectations,
     make_batch,
     need,
+    point_run_demonstrator,
     policy_return,
     policy_values,
     state_visits,
@@ -210,3 +211,11 @@ def test_point_run_refuses_what_is_no_action(action):
     with pytest.raises(InputError, match="actions"):
         env.step(action)
     assert (env.step([0.5, 0])[0] == other.step([0.5, 0])[0]).all()  # nothing had moved
+
+
+def test_a_steady_hand_is_the_rule_behind_the_tremor():
+    obs = np.zeros((4000, 3))  # in the middle of the lane, without speed
+    assert_allclose(point_run_demonstrator(obs), np.tile([0.45, 0], (4000, 1)), rtol=1e-6)  # single precision
+    shaken = point_run_demonstrator(obs, np.random.default_rng(0))
+    assert_allclose(shaken.mean(0), [0.45, 0], atol=0.0064)  # four standard errors of 0.1 / sqrt(4000)
+    assert_allclose(shaken.std(0), 0.1, rtol=0.05)  # four standard errors

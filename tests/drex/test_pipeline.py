@@ -13,6 +13,7 @@ from scipy.stats import pearsonr, spearmanr
 from methodbook.core.errors import InputError
 from methodbook.core.runs import ConfigMismatch, StateError, same_state, save_state, write_json
 from methodbook.drex.environments import Chain, PointRun, point_run_demonstrator
+from methodbook.drex.experiments import scripted_demonstrations
 from methodbook.drex.pipeline import (
     BCWorseThanRandom,
     DrexReport,
@@ -24,17 +25,16 @@ from methodbook.drex.pipeline import (
     save_reward,
     trex,
 )
-from methodbook.drex.policy import PPOSettings
+from methodbook.drex.policy import PPOSettings, ScrambledReward, random_policy
 from methodbook.drex.ranking import NoiseInjection, from_ranks, rollouts
 from methodbook.drex.reward import RewardEnsemble, RewardNet, learn_reward
 from methodbook.drex.trajectories import Demonstrations, Trajectory
 
 
 # %% ../../nbs/drex/46_pipeline.ipynb #7972651a
-def test_resumed_run_ends_in_the_same_report(tmp_path):
-    rng = np.random.default_rng(1)
-    demos = Demonstrations(rollouts(PointRun, lambda obs: point_run_demonstrator(obs, rng), [0.0] * 2, 1))
-    tiny = {
+def _tiny(**changes):
+    "Settings of a run that takes a second and learns nothing."
+    small = {
         "bc": {"updates": 20, "hidden": (8,)},
         "noise": NoiseInjection(levels=(0.0, 0.5, 1.0), rollouts_per_level=2),
         "snippet": 10,
@@ -42,59 +42,58 @@ def test_resumed_run_ends_in_the_same_report(tmp_path):
         "ppo": PPOSettings(steps=64, n_envs=2, n_steps=32, epochs=1, warm_steps=5),
         "episodes": 3,
     }
+    return small | changes
+
+
+def test_resumed_run_ends_in_the_same_report(tmp_path):
+    demos = scripted_demonstrations(PointRun, point_run_demonstrator, 2, 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # gates may fire in so short a run
-        whole = drex(demos, PointRun, folder=tmp_path / "a", **tiny)
+        whole = drex(demos, PointRun, folder=tmp_path / "a", **_tiny())
         stages = ["bc.safetensors", "noise.npz", "reward.safetensors", "policy_0.safetensors"]
         for place in range(4):
             for gone in [*stages[place:], "report.json"]:  # as if it was killed before this stage ended
                 (tmp_path / "a" / gone).unlink()
-            again = drex(demos, PointRun, folder=tmp_path / "a", **tiny)
+            again = drex(demos, PointRun, folder=tmp_path / "a", **_tiny())
             assert asdict(again.report) == asdict(whole.report)  # bitwise
         assert DrexReport.from_json(tmp_path / "a" / "report.json").policy == whole.report.policy
         with pytest.raises(ConfigMismatch, match="settings"):
-            drex(demos, PointRun, folder=tmp_path / "a", **(tiny | {"snippet": 9}))
-        fresh = drex(demos, PointRun, folder=tmp_path / "a", resume=False, **(tiny | {"snippet": 9}))
+            drex(demos, PointRun, folder=tmp_path / "a", **_tiny(snippet=9))
+        fresh = drex(demos, PointRun, folder=tmp_path / "a", resume=False, **_tiny(snippet=9))
     page = fresh.report.to_html(tmp_path / "report.html").read_text()
     assert "Gates" in page
     assert not list(tmp_path.rglob("*.pkl")) + list(tmp_path.rglob("*.zip"))
 
 
-# %% ../../nbs/drex/46_pipeline.ipynb #a7078f0a
+@pytest.mark.filterwarnings("ignore")
+def test_idle_episodes_are_a_stage_of_their_own(tmp_path):
+    demos = scripted_demonstrations(PointRun, point_run_demonstrator, 2, 1)
+    noise = replace(_tiny()["noise"], idle=4)
+    whole = drex(demos, PointRun, folder=tmp_path, **_tiny(noise=noise))
+    assert len(whole.ranked.groups) == len(noise.levels) + 1
+    for gone in ("idle.npz", "reward.safetensors", "policy_0.safetensors", "report.json"):
+        (tmp_path / gone).unlink()
+    again = drex(demos, PointRun, folder=tmp_path, **_tiny(noise=noise))
+    assert asdict(again.report) == asdict(whole.report)
+    assert len(whole.report.degradation) == len(noise.levels)  # holding still is no noise level
+
+
 def test_scrambled_pay_changes_nothing_that_is_learned():
-    class Scrambled(PointRun):
-        @classmethod
-        def batch(cls, count):
-            batch = PointRun.batch(count)
-            step, rng = batch.step, np.random.default_rng(0)
+    def scrambled():
+        return ScrambledReward(PointRun())
 
-            def scrambled(actions):
-                obs, rewards, ended, cut = step(actions)
-                return obs, rng.normal(size=len(rewards)) * 1e3, ended, cut
-
-            batch.step = scrambled
-            return batch
-
-    rng = np.random.default_rng(1)
-    demos = Demonstrations(rollouts(PointRun, lambda obs: point_run_demonstrator(obs, rng), [0.0] * 2, 1))
+    demos = scripted_demonstrations(PointRun, point_run_demonstrator, 2, 1)
     blind = Demonstrations([replace(each, rews=None) for each in demos])
-    tiny = {
-        "bc": {"updates": 20, "hidden": (8,)},
-        "noise": NoiseInjection(levels=(0.0, 0.5, 1.0), rollouts_per_level=2),
-        "snippet": 10,
-        "reward": {"updates": 20, "pairs": 40, "hidden": (8,), "n_nets": 2},
-        "ppo": PPOSettings(steps=128, n_envs=2, n_steps=32, epochs=1, warm_steps=5),
-        "episodes": 3,
-    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # gates may fire in so short a run
-        true, scrambled = (drex(demos, make, **tiny) for make in (PointRun, Scrambled))
-        unpaid = drex(blind, PointRun, **tiny)
-    for other in (scrambled, unpaid):  # clone, reward and policy are bitwise the same
+        # no maker has a `batch` of its own, so all play the same episodes
+        true, paid_noise = (drex(demos, make, **_tiny()) for make in (lambda: PointRun(), scrambled))
+        unpaid = drex(blind, lambda: PointRun(), **_tiny())
+    for other in (paid_noise, unpaid):  # clone, reward and policy are bitwise the same
         assert same_state(other.bc.state_dict(), true.bc.state_dict())
         assert same_state(dict(other.reward.state_dict()), dict(true.reward.state_dict()))
         assert same_state(other.policy.net.state_dict(), true.policy.net.state_dict())
-    assert scrambled.report.policy != true.report.policy
+    assert paid_noise.report.policy != true.report.policy
     assert unpaid.report.better_than_best is None
 
 
@@ -121,27 +120,22 @@ def test_a_learned_reward_survives_its_file(tmp_path):
 
 # %% ../../nbs/drex/46_pipeline.ipynb #0409f8ef
 def test_gates_fire_on_stubs():
-    class Random:
-        def __init__(self):
-            self.rng = np.random.default_rng(0)
+    def idle(make, reward, seed):
+        return random_policy(make, seed)
 
-        def act(self, obs, generator=None):
-            return self.rng.uniform(-1, 1, (len(obs), 2)).astype(np.float32)
-
-    rng = np.random.default_rng(1)
-    demos = Demonstrations(rollouts(PointRun, lambda obs: point_run_demonstrator(obs, rng), [0.0] * 3, 1))
+    demos = scripted_demonstrations(PointRun, point_run_demonstrator, 3, 1)
     small = {"bc": {"updates": 150}, "snippet": 20, "reward": {"updates": 150, "pairs": 500, "batch": 32}}
     with pytest.warns(RLBelowBC):
-        found = drex(demos, PointRun, rl=lambda make, reward, seed: Random(), **small)
+        found = drex(demos, PointRun, rl=idle, **small)
     assert found.report.gates["reward_rises"] is False
     assert found.report.gates["clone_beats_random"] is True
     assert found.report.better_than_best is False
-    messy = Demonstrations(rollouts(PointRun, Random().act, [0.0] * 3, 1))
+    messy = Demonstrations(rollouts(PointRun, random_policy(PointRun), [0.0] * 3, 1))
     with pytest.warns(BCWorseThanRandom):
         found = drex(
             Demonstrations([replace(each, acts=-np.ones_like(each.acts)) for each in messy]),
             PointRun,
-            rl=lambda make, reward, seed: Random(),
+            rl=idle,
             **small,
         )
     assert found.report.gates["clone_beats_random"] is False

@@ -13,19 +13,19 @@ from numpy.testing import assert_allclose
 from methodbook.core.errors import InputError
 from methodbook.core.runs import StateError, same_state, save_state
 from methodbook.drex.environments import Chain, FixedHorizon, PointRun, point_run_demonstrator
+from methodbook.drex.experiments import scripted_demonstrations
 from methodbook.drex.policy import (
     LearnedReward,
     PPOSettings,
     Policy,
+    ScrambledReward,
     VecLearnedReward,
     evaluate,
     random_policy,
     train_policy,
     vec_env,
 )
-from methodbook.drex.ranking import rollouts
 from methodbook.drex.reward import RewardEnsemble, RewardNet
-from methodbook.drex.trajectories import Demonstrations
 
 
 # %% ../../nbs/drex/45_policy.ipynb #8014949f
@@ -53,24 +53,17 @@ def test_the_last_step_is_paid_for_the_state_it_reached():
 
 # %% ../../nbs/drex/45_policy.ipynb #c888b74c
 def test_scrambling_the_true_reward_changes_no_weight():
-    class Scrambled(PointRun):
-        @classmethod
-        def batch(cls, count):
-            batch = PointRun.batch(count)
-            step, rng = batch.step, np.random.default_rng(0)
-
-            def scrambled(actions):
-                obs, rewards, ended, cut = step(actions)
-                return obs, rng.normal(size=len(rewards)) * 1e3, ended, cut
-
-            batch.step = scrambled
-            return batch
+    def scrambled():
+        return ScrambledReward(PointRun())
 
     model = RewardEnsemble([RewardNet((3,), (8,), seed=n) for n in range(2)])
     settings = PPOSettings(steps=1024, n_envs=8, n_steps=64, epochs=2)
-    one, two = (train_policy(make, model, settings, seed=3) for make in (PointRun, Scrambled))
+    # neither maker has a `batch` of its own, so both play the same episodes
+    one, two = (train_policy(make, model, settings, seed=3) for make in (lambda: PointRun(), scrambled))
     assert same_state(one.net.state_dict(), two.net.state_dict())  # bitwise
     assert (one.mean == two.mean).all()
+    truth = [train_policy(make, None, settings, seed=3) for make in (lambda: PointRun(), scrambled)]
+    assert not same_state(*(each.net.state_dict() for each in truth))  # a learner that looks is found out
 
 
 # %% ../../nbs/drex/45_policy.ipynb #0f4c070c
@@ -105,17 +98,27 @@ def test_bad_settings_and_policies_are_named(options):
 
 # %% ../../nbs/drex/45_policy.ipynb #9c9b2a07
 def test_warm_start_begins_as_a_clone():
-    rng = np.random.default_rng(0)
-    played = rollouts(PointRun, lambda obs: point_run_demonstrator(obs, rng), [0.0] * 4, 1)
-    demos = Demonstrations(played)
+    demos = scripted_demonstrations(PointRun, point_run_demonstrator, 4, 1)
     settings = PPOSettings(steps=64, n_envs=1, n_steps=64, batch=64, epochs=1, lr=1e-9)
     settings = replace(settings, warm_steps=500, log_std_floor=-0.3)
     warm = train_policy(PointRun, None, settings, warm_start=demos)
     states = demos.pairs()[0]
-    y, _, vy = states.T
-    rule = np.column_stack([0.45 + 0.15 * np.sin(3 * y), -0.4 * y - 0.2 * vy])
+    rule = point_run_demonstrator(states)
     assert np.abs(warm.act(states) - rule).mean() < 0.1  # the tremor of the hand is 0.1
     assert_allclose(warm.log_std, -0.3, atol=1e-6)  # the floor: the demonstrator's own would be log 0.1
+
+
+# %% ../../nbs/drex/45_policy.ipynb #926dc876
+def test_annealed_step_size_falls_to_zero():
+    seen = []
+
+    def note(names, _):
+        seen.append(names["self"].policy.optimizer.param_groups[0]["lr"])
+        return True
+
+    settings = PPOSettings(steps=256, n_envs=1, n_steps=64, batch=64, epochs=1, lr=0.1, anneal=True)
+    train_policy(PointRun, None, settings, callback=note)
+    assert_allclose(seen[64::64], [0.075, 0.05, 0.025], rtol=1e-12)  # set at each of the updates 1 to 3
 
 
 # %% ../../nbs/drex/45_policy.ipynb #4aedfb32

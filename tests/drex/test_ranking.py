@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 from joblib import parallel_config
 from numpy.testing import assert_allclose
 from scipy.stats import chisquare, kstest, spearmanr
 
 from methodbook.core.errors import InputError
-from methodbook.drex.environments import Chain, PointRun, chain_return
+from methodbook.drex.environments import Chain, PointRun, chain_return, point_run_demonstrator
 from methodbook.drex.ranking import (
     NoAdmissiblePairs,
     NoiseInjection,
@@ -33,8 +34,8 @@ from methodbook.drex.trajectories import Trajectory
 
 # %% ../../nbs/drex/43_ranking.ipynb #c2aca6b3
 def test_epsilon_noise_has_the_right_shares():
-    rng, box = np.random.default_rng(0), type("Box", (), {"low": np.array([-1, 0]), "high": np.array([2, 1])})
-    discrete = type("Discrete", (), {"n": 4})
+    rng, box = np.random.default_rng(0), spaces.Box(np.float32([-1, 0]), np.float32([2, 1]))
+    discrete = spaces.Discrete(4)
     acts = np.full(40_000, 2)
     half = _Noise("epsilon", discrete, np.full(40_000, 0.5), rng)(acts)
     assert abs((half != 2).mean() - 0.375) < 0.01  # e (1 - 1/A); four standard errors
@@ -48,7 +49,7 @@ def test_epsilon_noise_has_the_right_shares():
     assert np.corrcoef(path[:-1].ravel(), path[1:].ravel())[0, 1] > 0.75  # a walk, not white noise
     with pytest.raises(InputError, match="discrete"):
         _Noise("ou", discrete, np.zeros(1), rng)
-    endless = type("Box", (), {"low": np.array([-np.inf]), "high": np.array([1.0])})
+    endless = spaces.Box(-np.inf, 1, (1,))
     with pytest.raises(UnboundedActionSpace, match="RescaleAction"):
         _Noise("epsilon", endless, np.zeros(1), rng)
 
@@ -112,6 +113,28 @@ def test_degradation_table_and_correlation():
         for read in (degradation, noise_correlation):
             with pytest.raises(InputError, match="batches"):
                 read(bad)
+
+
+# %% ../../nbs/drex/43_ranking.ipynb #f29f4635
+def test_idle_episodes_hold_their_last_action_and_rank_lowest():
+    noise = NoiseInjection(levels=(0.0, 0.5), rollouts_per_level=2, idle=6)
+    idle = noise.collect_idle(PointRun, point_run_demonstrator, 1)
+    assert len(idle) == 6
+    for each in idle:
+        changes = np.flatnonzero((np.diff(each.acts, axis=0) != 0).any(1))
+        assert changes.max(initial=0) < 20  # from then on nothing changes
+    assert len({tuple(each.acts[-1]) for each in idle}) == 6  # other poses
+    again = noise.collect_idle(PointRun, point_run_demonstrator, 1)
+    assert all((a.acts == b.acts).all() for a, b in zip(idle, again, strict=True))
+    batches = noise.collect(PointRun, point_run_demonstrator, 1)
+    ranked = from_noise(batches, snippet=10, idle=idle)
+    worst = int(np.argmin(ranked.ranks))
+    assert len(ranked.groups[worst]) == 6
+    below = {tuple(sorted(pair)) for pair in ranked.pairs if worst in pair}
+    assert len(below) == 2  # compared with both levels
+    assert NoiseInjection().collect_idle(PointRun, point_run_demonstrator) == []
+    with pytest.raises(InputError, match="`idle`"):
+        NoiseInjection(idle=-1)
 
 
 # %% ../../nbs/drex/43_ranking.ipynb #85610d67

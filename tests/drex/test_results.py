@@ -53,6 +53,9 @@ def test_recorded_runs_keep_their_bounds():
     car = experiment_table("mountaincar", checkout / "results" / "drex")
     assert point.index.tolist() == car.index.tolist() == list(range(100, 110))
     assert (car["D-REX"] > car["demo best"]).all()
+    cheetah = experiment_table("halfcheetah", checkout / "results" / "drex")
+    assert cheetah.index.tolist() == [104, 105, 106, 107, 108]
+    assert (cheetah["D-REX"] > cheetah["demo best"]).sum() >= 4
     shuffled = experiment_table("pointrun_shuffled", checkout / "results" / "drex")
     assert len(shuffled) == 3
     assert (shuffled["D-REX"] < shuffled["demo mean"]).all()  # labels by a coin lead nowhere

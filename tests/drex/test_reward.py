@@ -120,9 +120,40 @@ def test_a_constant_added_changes_nothing_and_swapped_labels_turn_the_reward():
     assert turned.returns(good).max() < turned.returns(bad).min()
     # shuffled labels cannot be learned: 80 held-out pairs have a standard error of 0.056
     assert abs(learn_reward(ranked, **options, shuffle_labels=True)[1].held_accuracy - 0.5) < 0.2
-    for name, value in (("n_nets", 0), ("seed", -1), ("label_noise", 1.0), ("ranked", [1, 2])):
+    wrong = (("n_nets", 0), ("seed", -1), ("label_noise", 1.0), ("ranked", [1, 2]), ("input_dropout", 1.0))
+    for name, value in wrong:
         with pytest.raises(InputError, match=f"`{name}`"):
             learn_reward(**({"ranked": ranked} | {name: value}))
+
+
+# %% ../../nbs/drex/44_reward.ipynb #2f60299f
+def test_hidden_inputs_spread_the_reward():
+    rng, share = np.random.default_rng(5), {0.0: [], 0.5: []}
+
+    def episode(rank):  # two coordinates say the rank, the first with a fifth of the second's noise
+        return Trajectory(rank + rng.normal(0, [0.1, 0.5], (21, 2)), np.zeros(20))
+
+    options = {"n_nets": 2, "hidden": (), "pairs": 400, "updates": 600, "lr": 1e-2, "l2": 1e-3}
+    for _ in range(3):
+        ranked = from_ranks([episode(n / 8) for n in range(8)], list(range(8)), snippet=5)
+        for hide, found in share.items():
+            model = learn_reward(ranked, **options, input_dropout=hide)[0]
+            weight = torch.stack([net.net[0].weight[0] for net in model.nets]).abs().mean(0)
+            found.append(float(weight[1] / weight.sum()))
+    assert np.mean(share[0.5]) > 1.4 * np.mean(share[0.0])  # more for the noisier one; one data set scatters
+
+
+def test_hidden_inputs_are_the_same_all_over_a_pair():
+    items = [Trajectory(np.full((9, 4), 1.0 + n), np.zeros(8)) for n in range(4)]
+    ranked = from_ranks(items, list(range(4)), snippet=3)
+    model = _new_ensemble(ranked, 2, (4,), False, 0)
+    lesson = _Lesson(model, [ranked.sample(30, n) for n in range(2)], 0.0, 50.0, 0.5)
+    lesson.x = torch.ones_like(lesson.x)
+    shown = lesson._rows(lesson.index, torch.Generator().manual_seed(0)).view(2, 30, 6, 4)
+    assert (shown == shown[:, :, :1]).all()  # both snippets, all their steps
+    assert set(shown.unique().tolist()) == {0.0, 2.0}  # what is shown counts twice: the mean stays
+    assert len(shown[:, :, 0].flatten(0, 1).unique(dim=0)) > 8  # others in each pair
+    assert (lesson._rows(lesson.index, None) == 1).all()  # judging hides nothing
 
 
 # %% ../../nbs/drex/44_reward.ipynb #9d94ff58

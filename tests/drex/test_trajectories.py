@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 from methodbook.core.data import CorruptData
 from methodbook.core.errors import InputError, MissingData
@@ -16,6 +17,7 @@ from methodbook.drex.trajectories import (
     LengthMismatch,
     NonFiniteTrajectory,
     NotSupported,
+    Spaces,
     Trajectory,
     authors_demonstrations,
     fit_to,
@@ -163,19 +165,13 @@ def test_authors_sets_pass_the_gate_of_all_files(tmp_path, monkeypatch):
 
 # %% ../../nbs/drex/41_trajectories.ipynb #b7befe34
 def test_actions_are_clipped_and_counted():
-    class Space:
-        shape, low, high = (1,), np.array([-1.0]), np.array([2.0])
-
-    class World:
-        observation_space = type("Box", (), {"shape": (2,)})
-        action_space = Space
-
+    world = Spaces(spaces.Box(-9, 9, (2,)), spaces.Box(np.float32([-1]), np.float32([2])))
     acts = np.array([[0.5], [-3], [2], [7]])
-    fitted = fit_to(Demonstrations([Trajectory.from_legacy(np.zeros((4, 2)), acts)]), World)
+    fitted = fit_to(Demonstrations([Trajectory.from_legacy(np.zeros((4, 2)), acts)]), world)
     assert fitted[0].acts.ravel().tolist() == [0.5, -1, 2, 2]
     assert fitted.clipped == 0.5
-    World.action_space = type("Discrete", (), {"n": 3})
+    three = world._replace(action_space=spaces.Discrete(3))
     with pytest.raises(ActionSpaceMismatch, match=r"0\.\.2"):
-        fit_to(Demonstrations([Trajectory.from_legacy(np.zeros((4, 2)), np.array([0, 1, 2, 3]))]), World)
+        fit_to(Demonstrations([Trajectory.from_legacy(np.zeros((4, 2)), np.array([0, 1, 2, 3]))]), three)
     with pytest.raises(InputError, match="observations of shape"):
-        fit_to(Demonstrations([Trajectory.from_legacy(np.zeros((4, 3)), np.array([0, 1, 2, 0]))]), World)
+        fit_to(Demonstrations([Trajectory.from_legacy(np.zeros((4, 3)), np.array([0, 1, 2, 0]))]), three)

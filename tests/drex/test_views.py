@@ -59,7 +59,7 @@ def test_the_picture_shows_the_numbers():
     assert_allclose(middle.lines[2].get_xydata(), seen.curve[seen.curve[:, 0] <= 0.5][:, 1:])
     assert_allclose(right.images[0].get_array().argmax(), seen.reward.argmax())
     verdict = seen.policies["learner"][0] > seen.policies["demonstrator"][0]
-    assert middle.get_title().startswith("the learner is above") == verdict
+    assert middle.get_title().startswith("The learner is above") == verdict
     plt.close(figure)
 
 

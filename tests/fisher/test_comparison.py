@@ -12,6 +12,7 @@ import torch
 from methodbook.core.errors import InputError
 from methodbook.core.runs import load_result
 from methodbook.fisher.comparison import (
+    BUDGETS,
     Budget,
     METHODS,
     _at_time,
@@ -21,7 +22,9 @@ from methodbook.fisher.comparison import (
     _unit,
     _units,
     compare_optimisers,
+    horizons,
     least_objective,
+    looks,
     plot_comparison,
     train,
     training_problem,
@@ -39,8 +42,16 @@ def test_problems_are_fixed_and_models_are_seeded():
     logistic = training_problem("logistic")
     assert len(logistic.x) + len(logistic.x_test) == 569
     assert abs(float(logistic.x.std(0).mean()) - 1) < 1e-12  # standardised by the training part
-    with pytest.raises(InputError, match="name"):
-        training_problem("logistics")
+    state = torch.get_rng_state()
+    one.model(5)
+    assert torch.equal(torch.get_rng_state(), state)
+    for wrong, message in (
+        (lambda: training_problem("logistics"), "`name`: expected one of"),
+        (lambda: training_problem("network", hidden=1.5), "`hidden`: expected an integer"),
+        (lambda: one.model(1.5), "`seed`: expected an integer of at least 0, got 1.5"),
+    ):
+        with pytest.raises(InputError, match=message):
+            wrong()
 
 
 # %% ../../nbs/fisher/25b_comparison.ipynb #bb94bffd
@@ -50,6 +61,8 @@ def test_every_method_has_as_many_trials():
     assert {damping for _, damping in trial_grid("ngd", 4)} == {1e-2, 1.0}
     with pytest.raises(InputError, match="square"):
         trial_grid("gd", 15)
+    with pytest.raises(InputError, match=r"`trials`: expected an integer of at least 1, got 2\.25"):
+        trial_grid("gd", 2.25)
     with pytest.raises(InputError, match="method"):
         trial_grid("adamw", 16)
 
@@ -72,8 +85,27 @@ def test_a_failed_run_is_infinite_not_lost():
     for run in (singular, diverged):
         assert run.objective[-1] == math.inf
         assert len(run.objective) == len(run.steps)
-    with pytest.raises(InputError, match="lr"):
-        train(problem, "gd", 0.0, 0.0, steps=5, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"lr": 0.0}, "`lr`: expected a finite positive number, got 0.0"),
+        ({"damping": -1.0}, "`damping`: expected a finite number of at least 0, got -1.0"),
+        ({"seed": 0.5}, "`seed`: expected an integer of at least 0, got 0.5"),
+        ({"steps": 0}, "`steps`: expected an integer of at least 1, got 0"),
+        ({"problem": "logistic"}, "`problem`: expected a `TrainingProblem`, got 'logistic'"),
+    ],
+)
+def test_runs_that_cannot_be_are_refused(settings, message):
+    right = {"method": "gd", "lr": 0.1, "damping": 0.0, "steps": 2, "seed": 0}
+    with pytest.raises(InputError, match=message):
+        train(**{"problem": training_problem("logistic")} | right | settings)
+
+
+def test_looks_refuse():
+    with pytest.raises(InputError, match="`steps`: expected an integer of at least 1, got 0"):
+        looks(0)
 
 
 def test_gradient_descent_and_sgd_differ_in_the_batch_only():
@@ -108,6 +140,8 @@ def test_a_comparison_writes_a_result_that_can_be_read(tmp_path):
     figure = plot_comparison({"logistic": load_result(tmp_path / "fisher" / "optimisers_logistic.json")})
     assert len(figure.axes[0].lines) == len(METHODS)
     plt.close(figure)
+    with pytest.raises(InputError, match="`results`: expected at least one result"):
+        plot_comparison({})
 
 
 def test_times_are_read_from_the_runs():
@@ -147,8 +181,17 @@ def test_a_killed_comparison_goes_on(tmp_path, monkeypatch):
 
 
 def test_a_comparison_refuses_odd_settings(tmp_path):
-    with pytest.raises(InputError, match="scale"):
-        compare_optimisers("huge", folder=tmp_path)
+    for settings, message in (
+        ({"scale": "huge"}, "`scale`: expected a Budget or one of small, full, got 'huge'"),
+        ({"scale": ["small"]}, "`scale`: expected a Budget or one of small, full, got list"),
+        ({"problems": "logistic"}, "`problems`: expected a tuple of names"),
+        ({"problems": ("logistics",)}, "`problems`: expected one of 'logistic'.*Did you mean 'logistic'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            compare_optimisers(**{"scale": "small", "folder": tmp_path} | settings)
+    with pytest.raises(InputError, match="`problem`: expected one of 'logistic'"):
+        horizons("gd", "wine", BUDGETS["small"])
+    assert not list(tmp_path.iterdir())
     with pytest.raises(InputError, match="not tuned on"):
         compare_optimisers(Budget({"logistic": 3}, {"logistic": 2}, tuning=(1,)), seeds=2, folder=tmp_path)
     with pytest.raises(InputError, match="convex"):

@@ -185,6 +185,8 @@ def test_splits_of_the_loss():
     torch.testing.assert_close(ggn(model, data, split=by_hand, **ce).values, f.values, atol=1e-14, rtol=1e-12)
     with pytest.raises(InputError, match="`split`: expected one of 'canonical'"):
         ggn(model, data, split="fisher", **ce)
+    with pytest.raises(InputError, match="`outer`: expected a function, got 'log'"):
+        Split(lambda f, y: f, "log")
 
 
 def test_fisher_is_not_the_output_hessian_when_parameters_are_not_natural():
@@ -758,7 +760,23 @@ def test_wrong_calls_are_refused(change, message):
         fisher(**{**call, **change})
 
 
-# %% ../../nbs/fisher/22_curvature.ipynb #eaaae655
+def test_inputs_of_a_wrong_width_are_refused_in_the_words_of_the_model():
+    model, y = nn.Linear(4, 2), torch.tensor([0, 1, 1])
+    message = (
+        r"`X`: expected inputs that the model takes, got float32 tensor of shape \(3, 5\)\. The model says: "
+    )
+    for function in (fisher, ggn, hessian, gradient, per_sample_gradients):
+        for check in (True, False):
+            with pytest.raises(InputError, match=message):
+                function(model, (torch.zeros(3, 5), y), loss="cross_entropy", check=check)
+    with pytest.raises(InputError, match=message):
+        jacobian(model, torch.zeros(3, 5))
+    for structure in ("diag", "lowrank", "block", "kfac", "operator"):
+        with pytest.raises(InputError, match=message):
+            fisher(model, (torch.zeros(3, 5), y), structure=structure, loss="cross_entropy")
+
+
+# %% ../../nbs/fisher/22_curvature.ipynb #ff41604e
 def test_options_are_checked():
     model, data = nn.Linear(1, 1), (torch.ones(2, 1), torch.ones(2, 1))
     cases = [
@@ -772,6 +790,10 @@ def test_options_are_checked():
         ({"chunks": 3}, "Did you mean 'chunk'"),
         ({"params": ["wieght"]}, "`params`: expected names or parameters of the model, got wieght"),
         ({"params": []}, "`params`: expected at least one parameter, got none"),
+        ({"params": "weight"}, "`params`: expected a list of names or parameters of the model, got 'weight'"),
+        ({"params": 3}, "`params`: expected a list of names or parameters of the model, got 3"),
+        ({"sample_weight": "ab"}, "`sample_weight`: expected numbers"),
+        ({"check": "no"}, "`check`: expected True or False, got 'no'"),
         ({"device": "gpu:9"}, "`device`: expected a device of this machine such as 'cpu', got 'gpu:9'"),
     ]
     with pytest.raises(InputError, match=r"`loss`: expected the loss of the model, got None\. Say loss='mse'"):

@@ -16,14 +16,16 @@ from methodbook.fisher.curvature import fisher, gradient
 from methodbook.fisher.descents import (
     TUNED_HERE,
     _Moments,
+    descents_here,
     plot_length_ratio,
+    plot_start_points,
     starting_points,
     stored_descents,
     stored_numbers,
     tune,
     two_point_descent,
 )
-from methodbook.fisher.experiments import TUNED, optimise, table_problem
+from methodbook.fisher.experiments import TUNED, TableProblem, optimise, table_problem
 
 
 # %% ../../nbs/fisher/28c_descents.ipynb #a0a158de
@@ -63,8 +65,15 @@ def test_the_papers_settings_are_among_the_best():
 def test_tune_refuses():
     with pytest.raises(InputError, match="`problem`: expected a linear problem, got a logistic one"):
         tune(table_problem("breast_cancer"), "gd")
-    with pytest.raises(InputError, match="`method`: expected one of"):
-        tune(table_problem("wine"), "newton")
+    for settings, message in (
+        ({"method": "newton"}, "`method`: expected one of"),
+        ({"log_steps": []}, "`log_steps`: expected a list of decimal logarithms, got list of length 0"),
+        ({"log_steps": "all"}, "`log_steps`: expected numbers, got 'all'"),
+        ({"log_dampings": [np.nan]}, "`log_dampings`: expected finite numbers"),
+        ({"problem": "wine"}, "`problem`: expected a `TableProblem`, got 'wine'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            tune(**{"problem": table_problem("wine"), "method": "ngd"} | settings)
 
 
 # %% ../../nbs/fisher/28c_descents.ipynb #b02d2c1d
@@ -167,3 +176,20 @@ def test_two_points():
         gradient(model, data, loss="gaussian"), damping=1e-6
     )
     assert path[0] - 0.5 * move.item() == pytest.approx(path[1], rel=1e-12)
+
+
+def test_odd_input_is_refused():
+    wine = table_problem("wine")
+    unknown = TableProblem(wine.x, wine.y, "linear", "mine")
+    for wrong, message in [
+        (lambda: descents_here(unknown), "`problem`: expected one of the tables .*diabetes.*got 'mine'"),
+        (lambda: starting_points(unknown, "gd"), "`problem`: expected one of the tables"),
+        (lambda: starting_points(wine, "gd", shares="half"), "`shares`: expected numbers, got 'half'"),
+        (lambda: starting_points(wine, "gd", shares=()), "`shares`: expected a list of multiples"),
+        (lambda: plot_length_ratio({}), "`descents`: expected at least one table"),
+        (lambda: plot_start_points({}, 0.0), "`runs`: expected at least one method's"),
+        (lambda: two_point_descent("far"), "`theta`: expected numbers, got 'far'"),
+        (lambda: two_point_descent(1.0, iterations=1.5), "`iterations`: expected an integer of at least 0"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            wrong()

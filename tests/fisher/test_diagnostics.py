@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -86,6 +88,14 @@ def test_compare_refuses():
         compare(-eye, eye, torch.ones(2))
     with pytest.raises(CurvatureTooLarge, match=r"6,000 x 6,000 matrices needs 1\.4 GB"):
         compare(torch.zeros(1, 1).expand(6000, 6000), eye, torch.ones(6000))
+    for first, slope, message in (
+        (eye, torch.zeros(2), "`gradient`: expected a vector that is not zero, .* for example of ones"),
+        (eye, torch.tensor([1.0, math.nan]), "`gradient`: expected finite numbers"),
+        (eye, [1.0, 2.0], r"`gradient`: expected a tensor of shape \(2,\), got list"),
+        (0 * eye, torch.ones(2), "`first`: expected a matrix that is not zero"),
+    ):
+        with pytest.raises(InputError, match=message):
+            compare(first, eye, slope, damping=1.0)
 
 
 # %% ../../nbs/fisher/27_diagnostics.ipynb #e4d09515
@@ -128,6 +138,13 @@ def test_decrease_refuses():
         decrease(net, data, torch.zeros(3), f, loss="gaussian")
     with pytest.raises(InputError, match=r"`step`: expected shape \(3,\), got shape \(2,\)"):
         decrease(net, data, torch.zeros(2), f, loss="gaussian", reduction="sum")
+    for step, matrix, message in (
+        ([0.0] * 3, f, r"`step`: expected a tensor of shape \(3,\), got list"),
+        (torch.zeros(3), torch.eye(2), "`curvature`: expected a 3 x 3 matrix.*got float32 tensor"),
+        (torch.zeros(3), "F", "`curvature`: expected a 3 x 3 matrix, or an object with `@`, got 'F'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            decrease(net, data, step, matrix, loss="gaussian", reduction="sum")
 
 
 # %% ../../nbs/fisher/27_diagnostics.ipynb #4df4e547
@@ -137,7 +154,7 @@ def test_lanczos_top_ten():
     a = a + a.T
     right = torch.linalg.eigvalsh(a).flip(0)
     result = spectrum(a, 10, method="lanczos")
-    # the acceptance bound; eigenvalues reach about 30
+    # far above rounding; eigenvalues reach about 30
     torch.testing.assert_close(result.values, right[:10], atol=1e-8, rtol=0)
     torch.testing.assert_close(a @ result.vectors, result.vectors * result.values, atol=1e-7, rtol=0)
     torch.testing.assert_close(result.vectors.T @ result.vectors, torch.eye(10).double(), atol=1e-7, rtol=0)
@@ -210,7 +227,7 @@ def test_a_large_operator_needs_no_large_memory():
             return v / self.rank
 
     result = spectrum(Diagonal(), 3)
-    # eigenvalues 1, 1/2, 1/3 of a falling spectrum; the bound is the acceptance one
+    # eigenvalues 1, 1/2, 1/3 of a falling spectrum, to the tolerance of Lanczos with room to spare
     torch.testing.assert_close(result.values, 1 / torch.tensor([1.0, 2.0, 3.0]).double(), atol=1e-8, rtol=0)
     assert result.products < 100
 
@@ -224,6 +241,10 @@ def test_spectrum_refuses():
         spectrum(torch.eye(4), 1, "both")
     with pytest.raises(InputError, match="`method`: expected 'lanczos' or 'dense' here"):
         spectrum(torch.eye(4), 1, method="gram")
+    with pytest.raises(InputError, match="`matrix`: expected a symmetric matrix"):
+        spectrum(torch.arange(9.0).reshape(3, 3), 1, method="lanczos")
+    with pytest.raises(InputError, match=r"`generator`: expected a torch\.Generator, got 3"):
+        spectrum(torch.eye(4), 1, method="lanczos", generator=3)
     with pytest.warns(UserWarning, match=r"Lanczos did not converge: .* Give more steps"):
         spectrum(torch.diag(torch.linspace(0, 1, 80)).double(), 3, method="lanczos", steps=6)
 
@@ -275,6 +296,11 @@ def test_density_refuses():
         spectral_density(torch.eye(3), method="gram")
     with pytest.raises(InputError, match="`probes`: expected"):
         spectral_density(torch.eye(3), probes=0)
+    with pytest.raises(InputError, match="`matrix`: expected finite numbers"):
+        spectral_density(torch.eye(3) / 0)
+    for estimate in (spectral_density, trace_estimate):
+        with pytest.raises(InputError, match=r"`generator`: expected a torch\.Generator, got 'cpu'"):
+            estimate(torch.eye(3), generator="cpu")
 
 
 # %% ../../nbs/fisher/27_diagnostics.ipynb #88128849
@@ -357,6 +383,8 @@ def test_proposition_two_counter_example():
     )
     assert result.gap == pytest.approx(result.bound)
     assert result.gap**2 > result.bound
+    with pytest.raises(InputError, match=r"`reduction`: expected 'sum', or none.*got 'mean'"):
+        gauss_newton_gap(Five(), (torch.zeros(1, 1), torch.zeros(1, 1)), loss="gaussian", reduction="mean")
 
 
 @pytest.mark.parametrize(
@@ -426,8 +454,28 @@ def test_error_curve_refuses():
         logistic_set("correct", 11)
     with pytest.raises(InputError, match="`which`: expected one of 'correct', 'A', 'B'"):
         logistic_set("C")
-    with pytest.raises(InputError, match="classes that overlap"):
-        logistic_optimum(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]), np.array([1, 1, 0, 0]))
+    points, labels = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]), np.array([1, 1, 0, 0])
+    for wrong, message in [
+        (lambda: logistic_optimum(points, labels), "classes that overlap"),
+        (
+            lambda: logistic_optimum(points, labels[:3]),
+            r"`y`: expected shape \(n,\) with n = 4, got shape \(3,\)",
+        ),
+        (
+            lambda: logistic_optimum(points, 2 * labels - 1),
+            r"labels 0 and 1, both of them, got \[-1.0, 1.0\]",
+        ),
+        (lambda: logistic_optimum(points, 0 * labels), "labels 0 and 1, both of them"),
+        (lambda: logistic_optimum(points[:, :1] + [0.0, 0.0], labels), "2 independent columns, got 1"),
+        (lambda: logistic_optimum(np.full((4, 2), np.nan), labels), "`x`: expected finite numbers"),
+        (lambda: logistic_set("A", seed=1.5), "`seed`: expected an integer from 0 to 4294967295, got 1.5"),
+        (lambda: logistic_set("A", seed=-1), "`seed`: expected an integer from 0"),
+        (lambda: error_curve("A", 100, [0]), "`sizes`: expected a list with something in it, got 100"),
+        (lambda: error_curve("A", [100], []), "`seeds`: expected a list with something in it"),
+        (lambda: plot_error_curve({}), "`curves`: expected frames from `error_curve`"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            wrong()
 
 
 def test_error_curve_plot():
@@ -467,3 +515,5 @@ def test_longest_step_and_noise_free_limit():
     torch.testing.assert_close(gaussian_empirical_step(d, covariance, 0.0), 1 / (3 * d))
     with pytest.raises(InputError, match=r"`covariance`: expected shape \(2, 2\), got shape \(1, 1\)"):
         gaussian_empirical_step(torch.ones(2), torch.ones(1, 1), 1.0)
+    with pytest.raises(InputError, match="`offset`: expected a tensor, got list"):
+        gaussian_empirical_step([1.0, 2.0], torch.eye(2), 1.0)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from numpy.testing import assert_allclose
 
-from methodbook.core.errors import MissingData
+from methodbook.core.errors import InputError, MissingData
 from methodbook.fisher.curvature import fisher
 from methodbook.fisher.experiments import (
     ClippedBernoulli,
@@ -29,6 +32,7 @@ from methodbook.fisher.experiments import (
     plot_alignment,
     plot_field,
     plot_vector_field,
+    problem_from_columns,
     read_table,
     relative_distance,
     standardised,
@@ -38,6 +42,7 @@ from methodbook.fisher.experiments import (
     vector_field_problem,
 )
 from methodbook.fisher.likelihood import Bernoulli
+from methodbook.fisher.structures import SingularCurvature
 
 
 # %% ../../nbs/fisher/28_experiments.ipynb #3ee8756b
@@ -58,11 +63,28 @@ def test_problem_loss_is_the_mean_of_half_squares_plus_prior():
     assert_allclose(problem.loss(theta), direct, rtol=1e-13)  # float64 rounding
 
 
-def test_problem_refuses_unequal_lengths():
-    with pytest.raises(ValueError, match="`y`: expected shape"):
-        VectorFieldProblem([1.0, 2.0, 3.0], [1.0, 2.0])
-    with pytest.raises(ValueError, match="`noise`: expected"):
-        vector_field_problem(noise=-1)
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        ([1.0, 2.0, 3.0], [1.0, 2.0], "`y`: expected shape"),
+        ([1.0, np.nan], [1.0, 2.0], "`x`: expected finite numbers"),
+        (["a", "b"], [1.0, 2.0], "`x`: expected numbers, got list of length 2"),
+        ([1.0, 1.0], [1.0, 2.0], "`x`: expected two different inputs.*Or give a `prior_precision`"),
+        ([], [], "`x`: expected two different inputs"),
+    ],
+)
+def test_points_that_fix_no_line_are_refused(x, y, message):
+    with pytest.raises(InputError, match=message):
+        VectorFieldProblem(x, y)
+
+
+def test_odd_settings_of_the_points_are_refused():
+    for settings, message in (
+        ({"noise": -1}, "`noise`: expected"),
+        ({"seed": 1.5}, "`seed`: expected an integer"),
+    ):
+        with pytest.raises(InputError, match=message):
+            vector_field_problem(**settings)
 
 
 # %% ../../nbs/fisher/28_experiments.ipynb #dc784229
@@ -113,9 +135,25 @@ def test_empirical_field_solves_the_damped_system(damping):
     assert_allclose(velocity, expected, rtol=1e-10)  # Cramer's rule against LU on a well-conditioned 2 x 2
 
 
-def test_field_refuses_an_unknown_method():
-    with pytest.raises(ValueError, match="Did you mean 'ngd'"):
-        vector_field(vector_field_problem(), "nngd")
+def test_fields_refuse_odd_input():
+    problem = vector_field_problem(samples=9)
+    for wrong, message in [
+        (lambda: vector_field(problem, "nngd"), "Did you mean 'ngd'"),
+        (
+            lambda: vector_field("Figure 1", "ngd"),
+            "`problem`: expected a `VectorFieldProblem`, got 'Figure 1'",
+        ),
+        (
+            lambda: empirical_fisher_at(label_moments(problem), np.ones((3, 4))),
+            r"`theta`: expected shape \(S, 2\)",
+        ),
+        (
+            lambda: empirical_fisher_at(np.ones((3, 3)), np.ones((3, 2))),
+            r"`moments`: expected shape \(9, 3\)",
+        ),
+    ]:
+        with pytest.raises(InputError, match=message):
+            wrong()
 
 
 # %% ../../nbs/fisher/28_experiments.ipynb #2a146e6b
@@ -163,9 +201,19 @@ def test_unit_speed_keeps_the_shape():
     assert_allclose(np.linalg.norm(np.diff(walk, axis=0), axis=1), 0.002, rtol=1e-9)
 
 
-def test_flow_refuses_starts_that_are_not_pairs():
-    with pytest.raises(ValueError, match="`starts`: expected shape"):
-        flow(vector_field_problem(), "gd", [1.0, 2.0])
+@pytest.mark.parametrize(
+    ("starts", "message"),
+    [
+        ([1.0, 2.0], r"expected shape \(S, 2\)"),
+        ([("a", "b")], "expected numbers"),
+        ([(1,), (1, 2)], "expected numbers"),
+        ([(np.nan, 1.0)], "expected finite numbers"),
+        (np.ones((0, 2)), "expected at least one point"),
+    ],
+)
+def test_flow_refuses_starts_that_are_not_pairs(starts, message):
+    with pytest.raises(InputError, match=f"`starts`: {message}"):
+        flow(vector_field_problem(samples=9), "gd", starts, steps=2)
 
 
 # %% ../../nbs/fisher/28_experiments.ipynb #7e9f001f
@@ -225,11 +273,52 @@ def test_greatest_eigenvalue_at_zero(name, expected, digit):
     assert float(matrix[-1, -1]) == 0.25  # the bias: σ(1 - σ) at σ = 1/2
 
 
-def test_table_problem_refuses():
-    with pytest.raises(ValueError, match="Did you mean 'boston'"):
-        table_problem("bosten")
-    with pytest.raises(ValueError, match="`y`: expected shape"):
-        TableProblem(torch.zeros(3, 2), torch.zeros(4), "linear")
+def _small(kind="linear"):
+    x = torch.tensor([[1.0, -2.0], [0.5, 1.0], [-1.0, 0.0], [2.0, 1.0]])
+    return TableProblem(x, torch.tensor([1.0, 0.0, 1.0, 0.0]), kind)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"y": torch.zeros(5)}, "`y`: expected shape"),
+        (
+            {"y": torch.arange(4.0), "kind": "logistic"},
+            r"labels 0 and 1 for a logistic model, got \[0.0, 1.0, 2.0",
+        ),
+        ({"y": np.array(["a"] * 4)}, "`y`: expected numbers"),
+        ({"x": torch.zeros(4)}, r"`x`: expected shape \(N, D\)"),
+        ({"x": torch.zeros(0, 2), "y": torch.zeros(0)}, "`x`: expected a table of at least one row"),
+        ({"clip": -1}, "`clip`: expected a finite number of at least 0"),
+        ({"clip": 0.9}, "`clip`: expected a probability below 1/2, got 0.9"),
+    ],
+)
+def test_tables_that_are_none_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        replace(_small(), **settings)
+
+
+def test_odd_uses_of_a_table_are_refused():
+    problem = _small()
+    for wrong, message in [
+        (lambda: table_problem("bosten"), "Did you mean 'boston'"),
+        (lambda: table_problem("wine", clip=-1), "`clip`: expected"),
+        (lambda: problem.loss(torch.zeros(2)), r"`theta`: expected shape \(3,\), got shape \(2,\)"),
+        (lambda: problem.gradient(torch.zeros(9)), r"`theta`: expected shape \(3,\), got shape \(9,\)"),
+        (lambda: problem.fisher([0.0], "true"), r"`theta`: expected a tensor of shape \(3,\), got list"),
+        (lambda: ClippedBernoulli(0.5), "`clip`: expected a probability below 1/2"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            wrong()
+
+
+def test_the_global_generator_is_left_alone():
+    torch.manual_seed(3)
+    state = torch.get_rng_state()
+    problem = table_problem("wine")
+    optimise(problem, "efgd", 10**-1.375, 1e-6, iterations=2)
+    compare_at(problem, torch.zeros(problem.x.shape[1] + 1))
+    assert torch.equal(torch.get_rng_state(), state)
 
 
 # %% ../../nbs/fisher/28_experiments.ipynb #48592574
@@ -312,11 +401,38 @@ def test_optimise_stops_when_it_diverges():
     assert descent.loss[-1] > 100 * descent.loss[0]
 
 
-def test_optimise_refuses():
-    with pytest.raises(ValueError, match="`method`: expected one of"):
-        optimise(table_problem("wine"), "newton", 1.0)
-    with pytest.raises(ValueError, match="`step`: expected"):
-        optimise(table_problem("wine"), "gd", -1.0)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"method": "newton"}, "`method`: expected one of"),
+        ({"step": -1.0}, "`step`: expected"),
+        ({"iterations": 1.5}, "`iterations`: expected an integer of at least 0, got 1.5"),
+        ({"start": torch.zeros(2)}, r"`start`: expected shape \(3,\), got shape \(2,\)"),
+        ({"start": torch.full((3,), torch.nan)}, "`start`: expected finite numbers"),
+        (
+            {"problem": "wine"},
+            "`problem`: expected a `TableProblem`, got 'wine'. Make one with `table_problem`",
+        ),
+    ],
+)
+def test_optimise_refuses(settings, message):
+    with pytest.raises(InputError, match=message):
+        optimise(**{"problem": _small(), "method": "gd", "step": 0.1} | settings)
+
+
+@pytest.mark.parametrize("solver", ["lu", "cholesky", "inverse"])
+def test_a_singular_matrix_is_named(solver):
+    flat = TableProblem(torch.zeros(4, 2), torch.arange(4.0), "linear")
+    with pytest.raises(SingularCurvature, match=rf"solver '{solver}' finds no step: .* larger `damping`"):
+        optimise(flat, "ngd", 1.0, solver=solver)
+
+
+def test_settings_tuned_for_other_tables_are_refused():
+    for function in (tuned_descents, after_one_step):
+        with pytest.raises(
+            InputError, match=r"`problem`: expected one of the tables breast_cancer.*got 'table'"
+        ):
+            function(_small())
 
 
 # %% ../../nbs/fisher/28_experiments.ipynb #57e87cab
@@ -327,6 +443,9 @@ def test_figure_3_has_a_column_for_each_table():
     assert [len(line.get_xdata()) for line in losses.lines] == [13, 13, 13]
     assert_allclose(cosines.lines[0].get_ydata(), descents["wine"]["efgd"].cosine)
     plt.close(figure)
+    for wrong in ({}, {"wine": {"gd": descents["wine"]["gd"]}}):
+        with pytest.raises(InputError, match="`descents`: expected at least one table with a run of 'efgd'"):
+            plot_alignment(wrong)
 
 
 # %% ../../nbs/fisher/28_experiments.ipynb #8b891120
@@ -339,6 +458,25 @@ def test_monte_carlo_error_falls_like_one_over_root_m():
     # mean square root, hence about 0.05 on the slope over a factor of 64; bounds are three of those.
     assert abs(slope + 0.5) < 0.15
     assert_allclose(size, expected_error(problem, theta) / np.sqrt(size.index), rtol=0.45)
+
+
+def test_estimates_refuse_odd_input():
+    problem, zero = _small("logistic"), torch.zeros(3)
+    for wrong, message in [
+        (lambda: relative_distance(torch.eye(2), torch.eye(3)), r"`matrix`: expected shape \(3, 3\)"),
+        (
+            lambda: relative_distance(torch.eye(2), torch.zeros(2, 2)),
+            "`reference`: expected a matrix that is not",
+        ),
+        (lambda: monte_carlo_convergence(problem, zero, samples=3), "`samples`: expected a list of numbers"),
+        (lambda: monte_carlo_convergence(problem, zero, samples=()), "`samples`: expected a list of numbers"),
+        (lambda: monte_carlo_convergence("wine", zero), "`problem`: expected a `TableProblem`"),
+        (lambda: expected_error(_small(), zero), "a logistic problem, got a linear one"),
+        (lambda: expected_error(problem, torch.zeros(2)), r"`theta`: expected shape \(3,\)"),
+        (lambda: error_summary(pd.DataFrame({"a": [1]})), "`errors`: expected a frame from"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            wrong()
 
 
 def test_empirical_fisher_is_no_monte_carlo_estimate():
@@ -423,8 +561,14 @@ def test_standardised_columns():
 
 
 def test_compare_refuses():
-    with pytest.raises(ValueError, match="`damping`: expected a finite positive number"):
-        compare_fishers(table_problem("wine"), damping=0.0)
+    for wrong, message in [
+        (lambda: compare_fishers(_small(), damping=0.0), "`damping`: expected a finite positive number"),
+        (lambda: compare_fishers("mine.csv"), "`problem`: expected a `TableProblem`.*`read_table`"),
+        (lambda: compare_fishers(_small("logistic"), seed=-1), "`seed`: expected an integer of at least 0"),
+        (lambda: standardised("wine"), "`problem`: expected a `TableProblem`"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            wrong()
 
 
 # %% ../../nbs/fisher/28_experiments.ipynb #51749ea0
@@ -460,6 +604,17 @@ def test_read_table_says_what_is_wrong(tmp_path, text, options, message):
     file.write_text(text)
     with pytest.raises(ValueError, match=message):
         read_table(file, **options)
+
+
+def test_columns_that_are_no_target_are_refused():
+    x = np.ones((3, 1))
+    for column, message in [
+        ([1.0, 2.0, 3.0], "`column`: expected a pandas Series, got list of length 3"),
+        (pd.Series([1.0, "a", 2.0], name="t"), "`t`: expected a target of one kind, got numbers and text"),
+        (pd.Series([1.0, 2.0]), "`y`: expected shape"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            problem_from_columns(x, column)
 
 
 def test_read_table_without_a_file():

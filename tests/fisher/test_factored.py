@@ -127,8 +127,13 @@ def test_three_forms_of_one_solve():
         torch.testing.assert_close(x, least_norm, rtol=1e-8, atol=1e-8)
     with pytest.raises(SingularCurvature, match="a sum of 7 outer products in 83 dimensions is singular"):
         c.solve(g)
-    with pytest.raises(InputError, match="`w`: expected 7 weights, one a row, got shape"):
-        c.solve_range(w[:3], 0.1)
+    for wrong, message in (
+        (w[:3], "7 weights, one a row, got shape"),
+        ([1.0], "a tensor of weights, got list"),
+        (w / 0, "finite numbers"),
+    ):
+        with pytest.raises(InputError, match=f"`w`: expected {message}"):
+            c.solve_range(wrong, 0.1)
 
 
 def test_kernel_form_keeps_its_digits_in_float32():

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from methodbook.core.errors import MissingData
+from methodbook.core.errors import InputError, MissingData
 from methodbook.fisher.curvature import ggn, hessian
 from methodbook.fisher.found import (
     _Parabola,
@@ -78,3 +78,6 @@ def test_findings_are_all_there():
     assert len(table) in (4, 5)  # Boston is optional
     assert (table["as printed"] != table["as corrected"]).all()
     assert list(findings((proposition_two,)).index) == ["Proposition 2"]
+    for wrong in ((), "equation_19", ("equation_19",)):
+        with pytest.raises(InputError, match="`functions`: expected functions such as those of `FINDINGS`"):
+            findings(wrong)

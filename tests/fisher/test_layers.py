@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from methodbook.core.errors import InputError
 from methodbook.fisher.curvature import fisher, ggn, hessian
 from methodbook.fisher.layers import ZOO, by_hand, zoo
 from methodbook.fisher.likelihood import GaussianMeanLogVariance
@@ -33,6 +34,22 @@ def test_every_layer_equals_autograd_by_hand(name, kind):
     ):
         inside = slice(int(at) - len(part), int(at))
         torch.testing.assert_close(part, expected[inside, inside], **close)
+
+
+def test_the_zoo_refuses_and_leaves_the_generator_alone():
+    torch.manual_seed(3)
+    state = torch.get_rng_state()
+    model, x, y = zoo("Linear", seed=1)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.equal(zoo("Linear", seed=1)[1], x)
+    for wrong, message in [
+        (lambda: zoo("Lineal"), "Did you mean 'Linear'"),
+        (lambda: zoo("Linear", seed=1.5), "`seed`: expected an integer of at least 0, got 1.5"),
+        (lambda: by_hand(model, x, y[:2]), "`x`, `y`: expected the same length, got x 5 and y 2"),
+        (lambda: by_hand(model, x, y, "mc"), "`kind`: expected one of 'true', 'empirical', got 'mc'"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            wrong()
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ def test_draws_do_not_depend_on_the_cut():
     assert abs(many.mean()) < 4 / 200_000**0.5  # four standard errors of the mean
     assert abs(many.var() - 1) < 4 * (2 / 200_000) ** 0.5  # and of the variance
     assert many.dtype == torch.float64
+    with pytest.raises(InputError, match=r"`generator`: expected a torch\.Generator, got None"):
+        uniform_draws((3,), None)
 
 
 # %% ../../nbs/fisher/21_likelihood.ipynb #265ed26a
@@ -200,8 +202,15 @@ def test_options_out_of_range_are_refused():
         as_likelihood("gaussian", sigma=-1.0)
     with pytest.raises(InputError, match="label_smoothing"):
         Categorical(label_smoothing=1.0)
-    with pytest.raises(InputError, match=r"`weight`: expected \(C,\) weights"):
-        Categorical(weight=torch.tensor([1.0, -1.0]))
+    for wrong, message in [
+        (lambda: Categorical(weight=torch.ones(2, 2)), r"`weight`: expected \(C,\) weights"),
+        (lambda: Categorical(weight=torch.tensor([1.0, -1.0])), "`weight`: .* at least 0, got a least of -1"),
+        (lambda: Categorical(weight="balanced"), "`weight`: expected weights of at least 0, got 'balanced'"),
+        (lambda: Bernoulli(pos_weight=-1.0), "`pos_weight`: .* at least 0, got a least of -1"),
+        (lambda: Bernoulli(pos_weight=math.nan), "`pos_weight`: expected finite numbers"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            wrong()
     with pytest.raises(InputError, match="weights_as"):
         as_likelihood("mse", weights_as="class")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from methodbook.core.errors import InputError
 from methodbook.fisher.comparison import METHODS
 from methodbook.fisher.measures import (
     CLAIMS_F3,
@@ -56,6 +57,17 @@ def test_training_numbers():
     result = {"numbers": {"least": 0.1, "methods": methods}}
     measured = training_numbers({"logistic": result})
     assert measured == {"F5.6": pytest.approx(0.8 / 0.5), "F5.8": pytest.approx(0.2 / 0.5)}
+
+
+def test_measures_refuse():
+    for wrong, message in [
+        (lambda: residual_numbers([]), "`runs`: expected None, or at least one run"),
+        (lambda: convergence_numbers(seeds=0), "`seeds`: expected an integer of at least 1, got 0"),
+        (lambda: noise_numbers(size=1), "`size`: expected an integer of at least 2, got 1"),
+        (lambda: noise_numbers(batches=0), "`batches`: expected an integer of at least 1, got 0"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            wrong()
 
 
 def test_every_claim_names_its_numbers():

@@ -19,10 +19,13 @@ from methodbook.fisher.misspecified import (
     ellipse,
     label_errors,
     logistic_view,
+    logistic_weights,
     mc_constant,
+    plot_label_errors,
     plot_lines,
     plot_quadratic_approx,
     regression_population,
+    regression_set,
     regression_view,
 )
 
@@ -37,11 +40,19 @@ def test_ellipse_is_a_level_line():
     assert_allclose(axis[:2], [[0.5, 0.0], [0.0, 1.0]], atol=1e-12)
 
 
-def test_ellipse_refuses():
-    with pytest.raises(
-        InputError, match=r"`matrix`: expected a positive definite matrix, got a least eigenvalue"
-    ):
-        ellipse(np.diag([1.0, 0.0]), np.zeros(2))
+@pytest.mark.parametrize(
+    ("matrix", "more", "message"),
+    [
+        (np.diag([1.0, 0.0]), {}, "`matrix`: expected a positive definite matrix, got a least eigenvalue"),
+        (np.array([[1.0, 5.0], [0.0, 1.0]]), {}, "`matrix`: expected a symmetric matrix"),
+        (np.full((2, 2), np.nan), {}, "`matrix`: expected finite numbers"),
+        ("circle", {}, "`matrix`: expected numbers, got 'circle'"),
+        (np.eye(2), {"points": 1.5}, "`points`: expected an integer of at least 2, got 1.5"),
+    ],
+)
+def test_ellipse_refuses(matrix, more, message):
+    with pytest.raises(InputError, match=message):
+        ellipse(matrix, np.zeros(2), **more)
 
 
 # %% ../../nbs/fisher/28b_misspecified.ipynb #0a9b32ea
@@ -145,3 +156,26 @@ def test_figure_four_is_drawn():
     drawn = np.column_stack(figure.axes[3].lines[1].get_data())
     assert_allclose(drawn, ellipse(view.empirical, np.zeros(2), 3 / 50**0.5), atol=1e-12)
     plt.close(figure)
+
+
+def test_odd_input_is_refused():
+    for wrong, message in [
+        (lambda: logistic_view("A", seed=1.5), "`seed`: expected an integer from 0"),
+        (
+            lambda: logistic_weights(np.ones(3), np.ones(2)),
+            "`f`, `y`: expected the same length, got f 3 and y 2",
+        ),
+        (lambda: label_errors("A", 100, [0]), "`sizes`: expected a list with something in it, got 100"),
+        (lambda: label_errors("A", [100], [0.5]), "`seed`: expected an integer"),
+        (lambda: regression_set("A", seed=-1), "`seed`: expected an integer from 0"),
+        (
+            lambda: regression_population(-1.0, 0.0),
+            "`noise`: expected a finite number of at least 0, got -1.0",
+        ),
+        (lambda: regression_population(1.0, "half"), "`bend`: expected a finite number"),
+        (lambda: plot_quadratic_approx([]), "`views`: expected at least one set"),
+        (lambda: plot_lines([]), "`views`: expected at least one set"),
+        (lambda: plot_label_errors({}), "`errors`: expected frames from `label_errors`"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            wrong()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
+import pandas as pd
 import pytest
 import torch
 from numpy.testing import assert_allclose
@@ -15,6 +16,7 @@ from methodbook.fisher.networks import (
     _classifier,
     _measured,
     interpolation,
+    plot_interpolation,
     plot_training_path,
     slopes,
     training_path,
@@ -66,8 +68,41 @@ def test_training_path():
     plt.close(figure)
 
 
-def test_networks_refuse():
-    with pytest.raises(InputError, match="`steps`: expected"):
-        training_path(steps=0)
-    with pytest.raises(InputError, match="`hidden`: expected"):
-        interpolation(hidden=0)
+@pytest.mark.parametrize(
+    ("function", "settings", "message"),
+    [
+        (interpolation, {"hidden": 0}, "`hidden`: expected an integer of at least 1"),
+        (interpolation, {"samples": 0}, "`samples`: expected an integer of at least 1"),
+        (interpolation, {"most": 0}, "`most`: expected an integer of at least 1"),
+        (interpolation, {"seed": 1.5}, "`seed`: expected an integer"),
+        (training_path, {"steps": 0}, "`steps`: expected an integer of at least 1"),
+        (training_path, {"hidden": 0}, "`hidden`: expected an integer of at least 1"),
+        (training_path, {"samples": 10**6}, "`samples`: expected at most the 1797 digits, got 1000000"),
+        (training_path, {"lr": -1.0}, "`lr`: expected a finite positive number"),
+        (training_path, {"damping": 0.0}, "`damping`: expected a finite positive number"),
+        (training_path, {"seed": -1}, "`seed`: expected an integer of at least 0"),
+    ],
+)
+def test_networks_refuse(function, settings, message):
+    with pytest.raises(InputError, match=message):
+        function(**settings)
+
+
+def test_frames_of_another_kind_are_refused():
+    one = pd.DataFrame({"loss": [1.0], "EF": [1.0], "H - F": [1.0]})
+    for wrong, message in [
+        (lambda: slopes(one), "`below`: expected a loss that two steps or more are below, got 0"),
+        (lambda: slopes(pd.DataFrame({"a": [1]})), "`run`: expected a frame from `interpolation`"),
+        (lambda: plot_interpolation([]), "`runs`: expected at least one run"),
+        (lambda: plot_training_path([]), "`paths`: expected at least one run"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            wrong()
+
+
+def test_the_global_generator_is_left_alone():
+    torch.manual_seed(3)
+    state = torch.get_rng_state()
+    interpolation(hidden=2, samples=3, most=2)
+    training_path(steps=1, hidden=2, samples=20)
+    assert torch.equal(torch.get_rng_state(), state)

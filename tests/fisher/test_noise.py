@@ -139,6 +139,28 @@ def test_noise_refuses():
         gradient_noise(net, data, "lowrank", loss="cross_entropy", sample_weight=torch.ones(3))
     with pytest.raises(InputError, match=r"a tensor of shape \(6,\) or \(6, k\)"):
         noise @ torch.zeros(5)
+    with pytest.raises(InputError, match="`batches`: expected at least one batch size, in a tuple, got 3"):
+        noise.plot(batches=3)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            (torch.zeros(1, 2), torch.zeros(1).long()),
+            r"at least two samples, got 1\. With one sample there is no variance",
+        ),
+        ((torch.zeros(3, 2), None), "labels y, which a loss needs, got X only"),
+        (torch.zeros(3, 2), "labels y, which a loss needs, got X only"),
+        ((torch.zeros(3, 5), torch.zeros(3).long()), "inputs that the model takes"),
+        (None, "an iterable of batches"),
+        ("a.csv", "an iterable of batches"),
+    ],
+)
+def test_noise_of_odd_data_is_refused(data, message):
+    for structure in ("diag", "dense", "lowrank"):
+        with pytest.raises(InputError, match=message):
+            gradient_noise(nn.Linear(2, 2), data, structure, loss="cross_entropy")
 
 
 # %% ../../nbs/fisher/26_noise.ipynb #0ae826d0
@@ -199,8 +221,21 @@ def test_variance_adaptation_refuses():
         variance_adaptation(torch.ones(2), torch.ones(2), "full")
     with pytest.raises(InputError, match="variances of at least 0, got a least variance of -1"):
         variance_adaptation(torch.ones(2), torch.tensor([1.0, -1.0]))
-    with pytest.raises(InputError, match=r"`matrix`: expected shape \(p, p\) with p = 2"):
-        adaptation_error(torch.ones(3, 3), torch.ones(2), torch.ones(2))
+    one, skew = torch.ones(2), torch.tensor([[1.0, 5.0], [0.0, 1.0]])
+    for wrong, message in [
+        (
+            lambda: adaptation_error(torch.ones(3, 3), one, one),
+            r"`matrix`: expected shape \(p, p\) with p = 2",
+        ),
+        (lambda: adaptation_error(one / 0, one, one), "`matrix`: expected finite numbers"),
+        (lambda: adaptation_error([1.0, 1.0], one, one), "`matrix`: expected a tensor, got list"),
+        (lambda: variance_adaptation([1.0], one), "`mean`: expected a tensor, got list"),
+        (lambda: variance_adaptation(one, [1.0]), "`covariance`: expected a tensor, got list"),
+        (lambda: variance_adaptation(one[:0], one[:0]), "`mean`: expected at least one number"),
+        (lambda: variance_adaptation(one, skew, "full"), "`covariance`: expected a symmetric matrix"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            wrong()
 
 
 # %% ../../nbs/fisher/26_noise.ipynb #6b9ab7bd

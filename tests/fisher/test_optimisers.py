@@ -224,6 +224,13 @@ def test_a_singular_matrix_is_named_with_advice():
         ({"structure": "operator", "ema": 0.9}, "no numbers to keep"),
         ({"reduction": "average"}, "`reduction`"),
         ({"params": [torch.zeros(3, requires_grad=True)]}, "parameters of `model`"),
+        ({"params": ["x"]}, "`params`: expected parameters of `model`, got 'x'. Take them from the model"),
+        ({"params": "0.weight"}, "`params`: expected a list of parameters of `model`.*got '0.weight'"),
+        ({"params": {"a": 1}}, "`params`: expected a list of parameters of `model`.*got dict"),
+        ({"params": []}, "`params`: expected at least one parameter, got none"),
+        ({"params": [{"lr": 1.0}]}, "`params`: expected groups such as .*got dict of length 1"),
+        ({"structure": "blocks"}, "`structure`: expected one of 'dense'.*got 'blocks'. Did you mean 'block'"),
+        ({"adapt_damping": "no"}, "`adapt_damping`: expected True or False, got 'no'"),
     ],
 )
 def test_wrong_settings_are_refused(settings, message):
@@ -239,8 +246,11 @@ def test_wrong_use_is_refused():
     optimiser = NaturalGradient(model, "cross_entropy")
     with pytest.raises(InputError, match="labels y"):
         optimiser.step(x)
-    with pytest.raises(InputError, match="`structure`"):
-        NaturalGradient(model, "cross_entropy", structure="denes").step((x, y))
+    first = list(model[0].parameters())
+    with pytest.raises(InputError, match=r"each parameter in one group, got 0\.weight twice"):
+        NaturalGradient(model, "cross_entropy", params=[{"params": first}, {"params": first[:1]}])
+    with pytest.raises(InputError, match=r"groups such as .*got list of length 2"):
+        optimiser.add_param_group(first)
     with pytest.raises(InputError, match="closure that fills the gradients"):
         optimiser.step(lambda: 0.0, curvature_batch=(x, y))
 
@@ -253,13 +263,33 @@ def test_wrong_use_is_refused():
         optimiser.step(closure)
 
 
+def test_a_step_that_cannot_be_done_changes_nothing():
+    for made in (NaturalGradient, EmpiricalNaturalGradient, GaussNewtonCG, VarianceAdaptedSGD):
+        model, (x, y) = _net()
+        optimiser, before = made(model, "cross_entropy"), _after(model)
+        with pytest.raises(
+            InputError, match=r"`batch`: expected the data of this step, .* call step\(\(X, y\)\)"
+        ):
+            optimiser.step()
+        with pytest.raises(InputError, match=r"`X`: expected inputs that the model takes, .* \(30, 3\)"):
+            optimiser.step((x[:, :3], y))
+        if made is not VarianceAdaptedSGD:
+            with pytest.raises(InputError, match=r"`X`: expected inputs that the model takes, .* \(30, 3\)"):
+                optimiser.step((x, y), curvature_batch=(x[:, :3], y))
+        model[0].requires_grad_(False)
+        with pytest.raises(InputError, match="`params`: expected parameters that require a gradient, got 2"):
+            optimiser.step((x, y))
+        assert torch.equal(_after(model), before)
+        assert optimiser.steps == 0
+
+
 # %% ../../nbs/fisher/25_optimisers.ipynb #7f016640
 def test_the_empirical_step_is_inverse_to_the_distance():
     x = torch.tensor([[1.0], [2.0], [3.0]]).double()
     for distance in (1.0, 0.1, 0.01):
         model = _line(2 - distance)[0]
         EmpiricalNaturalGradient(model, "gaussian", damping=0.0).step((x, 2 * x))
-        # sum x^2 / (sum x^4 * distance), spec of the chapter; rounding grows as the residuals shrink
+        # closed form: sum x^2 / (sum x^4 * distance); rounding grows as the residuals shrink
         assert model.weight.item() - (2 - distance) == pytest.approx(14 / (98 * distance), rel=1e-11)
     with pytest.raises(InputError, match="Use NaturalGradient"):
         EmpiricalNaturalGradient(model, "gaussian", kind="true")
@@ -293,7 +323,7 @@ def test_steps_do_not_depend_on_linear_coordinates():
             for _ in range(8):
                 optimiser.step((x, y))
             ends[method, name] = a @ model.phi.detach()
-    for method in ("ngd", "efgd"):  # 1e-10: check 27 of the chapter
+    for method in ("ngd", "efgd"):  # rounding of eight solves in float64
         torch.testing.assert_close(ends[method, "phi"], ends[method, "theta"], rtol=0, atol=1e-10)
     assert float((ends["gd", "phi"] - ends["gd", "theta"]).abs().max()) > 1e-2
 
@@ -325,7 +355,7 @@ def test_conjugate_gradient_steps_are_cholesky_steps():
         for _ in range(4):
             optimiser.step(data)
         ends.append(_after(model))
-    torch.testing.assert_close(ends[1], ends[0], rtol=0, atol=1e-6)  # check 18 of the chapter
+    torch.testing.assert_close(ends[1], ends[0], rtol=0, atol=1e-6)  # residuals of 1e-10, four steps
 
 
 def test_a_warm_start_saves_products_and_a_bad_budget_is_announced():
@@ -456,3 +486,12 @@ def test_a_state_of_another_optimiser_is_refused():
         GaussNewtonCG(model, "cross_entropy").load_state_dict(
             torch.optim.SGD(model.parameters()).state_dict()
         )
+    less = {**saved, "methodbook": {"class": "NaturalGradient"}}
+    other = NaturalGradient(model, "cross_entropy", params=model[0].parameters())
+    for state, optimiser, message in (
+        (None, other, "a state of NaturalGradient, got None"),
+        (less, NaturalGradient(model, "cross_entropy"), "got one without curvature, steps, updates"),
+        (saved, other, r"parameters in groups of \[2\], got parameters in groups of \[4\]"),
+    ):
+        with pytest.raises(InputError, match=message):
+            optimiser.load_state_dict(state)

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
+from methodbook.core.errors import InputError
 from methodbook.fisher.likelihood import Categorical, Gaussian, Poisson
 from methodbook.fisher.processes import (
     count_samples,
@@ -52,3 +53,14 @@ def test_alone_nothing_changes():
     assert counts_of_all(7) == [7]
     assert samples_before((rows, rows)) == 0
     assert samples_before(iter([rows])) is None
+    for wrong, message in [
+        (lambda: gather_rows(3), "`rows`: expected a tensor with a first axis of rows, got 3"),
+        (lambda: counts_of_all(1.5), "`count`: expected an integer, got 1.5"),
+        (lambda: generator_of(1.5, 0), "`seed`: expected an integer of at least 0, got 1.5"),
+        (
+            lambda: skip_draws(Gaussian(), torch.Generator(), -1, rows, 1),
+            "`rows`: expected an integer of at least 0",
+        ),
+    ]:
+        with pytest.raises(InputError, match=message):
+            wrong()

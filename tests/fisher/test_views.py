@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 from methodbook.core.errors import InputError, MethodbookError
 from methodbook.fisher.curvature import fisher, gradient
-from methodbook.fisher.views import Scene, draw, explorer, view
+from methodbook.fisher.views import Scene, draw, explorer, matrices_at, view
 
 
 # %% ../../nbs/fisher/28f_views.ipynb #a0d5a3f4
@@ -45,10 +45,18 @@ def test_damping_turns_every_field_into_gradient_descent():
 
 
 def test_scene_refuses():
-    with pytest.raises(InputError, match="`kind`: expected one of 'true', 'empirical', 'mc'"):
-        Scene(kind="hessian")
-    with pytest.raises(InputError, match="`noise`: expected"):
-        Scene(noise=-1.0)
+    for wrong, message in [
+        (lambda: Scene(kind="hessian"), "`kind`: expected one of 'true', 'empirical', 'mc'"),
+        (lambda: Scene(noise=-1.0), "`noise`: expected"),
+        (lambda: Scene(bend=np.nan), "`bend`: expected finite numbers"),
+        (lambda: Scene(bend="much"), "`bend`: expected numbers, got 'much'"),
+        (lambda: Scene(seed=1.5), "`seed`: expected an integer from 0"),
+        (lambda: view({"noise": 1.0}), r"`scene`: expected a `Scene`, got dict .* Scene\(noise=2.0\)"),
+        (lambda: matrices_at(Scene(kind="true"), np.ones(3)), r"`theta`: expected shape \(S, 2\)"),
+        (lambda: matrices_at(Scene(), np.ones((3, 3))), r"`theta`: expected shape \(S, 2\)"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            wrong()
 
 
 # %% ../../nbs/fisher/28f_views.ipynb #5cf4da5c
@@ -71,8 +79,9 @@ def test_headless_explorer():
     assert not np.allclose(before.field, after.field)
     assert not np.allclose(before.ellipse, after.ellipse)
     assert "noise=3.0" in seen._repr_mimebundle_()["text/plain"]
-    with pytest.raises(InputError, match="`settings`: expected one of 'noise', 'bend'"):
-        seen.update(colour="red")
+    for wrong in (seen.update, lambda **more: explorer(headless=True, **more)):
+        with pytest.raises(InputError, match="`settings`: expected one of 'noise', 'bend'"):
+            wrong(colour="red")
 
 
 def test_sliders_move_the_same_scene():

@@ -66,6 +66,24 @@ def test_taylor_and_batch_size():
     assert abs(float(normed.norm()) - 1) < 1e-12
 
 
+def test_measures_are_summed_over_processes(monkeypatch):
+    model, x = _attention_model()
+    view, options = HeadView(model), {"score": lambda output: output.amax(1)}
+
+    def measured(part):
+        tables = [taylor(view, [part], _square_loss), ablation(view, [part], _square_loss)]
+        found = lrp(view, [part], **options)
+        return [*tables, ablation(view, [part], _square_loss, mode="mean"), found.importance], found
+
+    alone, relevance = measured(x)
+    monkeypatch.setattr("methodbook.heads.importance.sum_over_processes", lambda part: 2 * part)  # a twin
+    together, both = measured(x)
+    for one, two in zip(alone, together, strict=True):  # sums and counts double, means stay
+        torch.testing.assert_close(one, two, rtol=1e-12, atol=1e-12)
+    assert both.predictions == 2 * relevance.predictions
+    assert both.score == pytest.approx(relevance.score, rel=1e-12)
+
+
 def test_opposite_examples_cancel_in_a_batch():
     layer = Attention(2, 1).double()
     for name, parameter in layer.named_parameters():

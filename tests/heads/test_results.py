@@ -9,7 +9,7 @@ import pytest
 
 from methodbook.core.claims import data_folder
 from methodbook.core.errors import InputError, MissingData
-from methodbook.core.runs import save_result
+from methodbook.core.runs import load_result, save_result
 from methodbook.heads.results import (
     CLAIMS,
     _price,
@@ -109,7 +109,10 @@ _WAYS = ((0, "h->d"), (1, "d->h"))
 
 # %% ../../nbs/heads/19_results.ipynb #12b650ce
 def test_stored_translations():
-    results = translation_results(data_folder().parents[1] / "results" / "heads")
+    folder = data_folder().parents[1] / "results" / "heads"
+    results = translation_results(folder)
+    plans = [load_result(path)["config"] for path in folder.glob("translation_*.json")]
+    assert all(plan == plans[0] for plan in plans)  # sizes and epochs of all seeds are the same
     for setting, units in results.items():
         for unit in units.values():
             if setting == "roles":

@@ -13,7 +13,7 @@ from methodbook.core.errors import InputError, MissingData
 from methodbook.core.runs import load_result, load_state, save_result
 from methodbook.heads.attention import HeadId, HeadView
 from methodbook.heads.roles import Parsed
-from methodbook.heads.translation import invented_pairs, make_corpus
+from methodbook.heads.translation import bleu_of, invented_pairs, make_corpus
 from methodbook.heads.units import (
     TranslationPlan,
     _cut,
@@ -23,9 +23,12 @@ from methodbook.heads.units import (
     _train_gated,
     closing_order,
     compare_units,
+    comparison_frame,
     kept_by_layer,
     pack_statistics,
     plot_closing_order,
+    roles_frame,
+    shared_seeds,
     translation_frame,
     translation_numbers,
     translation_results,
@@ -162,6 +165,14 @@ def test_roles_of_the_encoder(tmp_path):
     results = translation_results(tmp_path)
     assert translation_numbers(results) == {"H2.4": max(rates["rarest"])}
     assert translation_frame(results).index.tolist() == ["base"]
+    table = roles_frame(results)
+    assert table.index.tolist() == [("base", 0), ("keep_3", 0)]
+    assert table["heads"].tolist() == [4, 3]
+    assert table.loc[("base", 0), "rarest"] == max(rates["rarest"])
+    assert table["with a role"].tolist() == [
+        sum(len(head) > 3 for head in numbers[name]["roles"]) for name in ("base", "keep_3")
+    ]
+    assert roles_frame({}).empty
 
 
 def test_words_are_cut_one_by_one():
@@ -176,12 +187,45 @@ def test_words_are_cut_one_by_one():
     assert text.split() == ["they", "see", "housecat"]
 
 
+def _unit(right, heads=8):
+    rows = np.tile([right, right - 1, right - 2, right - 3, 8, 7, 6, 5, 8, 8], (5, 1))
+    part = {"bleu": 30.0 + right, "chrf": 50.0 + right, "counts": pack_statistics(rows)}
+    return {"removed": [], "heads": heads, "dev": part, "test": part | {"bleu": 32.0 + right}}
+
+
 def test_frame_of_units():
-    packed = pack_statistics(np.tile([3, 2, 1, 1, 4, 3, 2, 1, 4, 4], (5, 1)))
-    part = {"bleu": 30.0, "chrf": 50.0, "counts": packed}
-    unit = {"removed": [], "heads": 8, "dev": part, "test": part | {"bleu": 31.0}}
-    results = {"control": {0: unit, 1: unit}, "keep_3": {1: unit | {"heads": 3}}, "roles": {0: {}}}
+    results = {"keep_3": {1: _unit(5, 3)}, "control": {0: _unit(6), 1: _unit(8)}, "roles": {0: {}}}
+    results |= {"scratch_3": {0: _unit(4, 3)}, "all_9": {0: _unit(4)}, "base": {0: _unit(4)}}
     table = translation_frame(results)
-    assert table.index.tolist() == ["control", "keep_3"]
-    assert table.loc["keep_3", ["seeds", "heads", "lost", "low", "high"]].tolist() == [1, 3, 0, 0, 0]
-    assert np.isnan(table.loc["control", "lost"])
+    assert table.index.tolist() == ["base", "control", "keep_3", "all_9", "scratch_3"]
+    row = table.loc["control", ["seeds", "encoder heads", "dev bleu", "test bleu", "dev chrf", "spread"]]
+    assert row.tolist() == pytest.approx([2, 8, 37, 39, 57, 2**0.5])  # 37 and 39 BLEU lie 2 apart
+    assert np.isnan(table.loc["keep_3", "spread"])
+    assert translation_frame({}).empty
+
+
+def test_pairs_of_units():
+    results = {"control": {0: _unit(6), 1: _unit(8)}, "keep_3": {0: _unit(6, 3), 1: _unit(6, 3)}}
+    results["scratch_3"] = {2: _unit(4)}
+    pairs = [("control", "keep_3"), ("control", "scratch_3"), ("keep_3", "control")]
+    table = comparison_frame(results, pairs)
+    assert table.index.tolist() == ["control − keep_3", "keep_3 − control"]  # no common seed, no row
+    there, back = table.iloc[0], table.iloc[1]
+    six = float(bleu_of(unpack_statistics(_unit(6)["dev"]["counts"])))
+    single = 100 - six  # of the seed that has all 8 words right
+    assert there[["least", "greatest", "BLEU"]].tolist() == pytest.approx([0, single, single / 2])
+    # all sentences are equal, so that only seeds make the interval
+    assert there[["low", "high"]].tolist() == pytest.approx([0, single])
+    assert there[["chrF", "seeds", "apart"]].tolist() == [1, 2, False]
+    assert back["BLEU"] == -there["BLEU"]
+    assert comparison_frame({"control": results["control"], "keep_3": {1: _unit(6, 3)}}, pairs)["apart"].all()
+    assert comparison_frame({}, pairs).empty
+    assert shared_seeds(results, "control", "keep_3") == [0, 1]
+    assert shared_seeds(results, "control", "no such") == []
+
+
+def test_numbers_wait_for_common_seeds():
+    packed = {"control": {0: _unit(6)}, "keep_10": {1: _unit(6)}, "scratch_10": {0: _unit(6)}}
+    assert translation_numbers(packed) == {}
+    packed["keep_10"][0] = _unit(5)
+    assert set(translation_numbers(packed)) == {"H1.1", "H4.2"}

@@ -21,7 +21,9 @@ from methodbook.ml3.control import (
     rollout,
 )
 from methodbook.ml3.engines import Params, TaskBatch, initial_params
+from methodbook.ml3.inner import NonFiniteError, SGD
 from methodbook.ml3.loss import MetaLoss, RLFeatures
+from methodbook.ml3.problem import MetaProblem
 from methodbook.ml3.tasks import arm_terms
 
 
@@ -115,6 +117,19 @@ def test_learned_loss_is_differentiated_through_actions_only():
     first = control.learned_loss(loss, control.rollout(params, goals.x), goals.x)
     torch.testing.assert_close(first, again)
     assert not torch.allclose(whole[0], parts[0], rtol=1e-3)
+
+
+def test_a_policy_of_nan_is_a_task_that_is_not_finite():
+    control, params, goals, loss = _control_example()
+    params["0.weight"][1] = float("nan")  # the policy of one task has diverged
+    problem = MetaProblem(loss, control.policy, control.task_loss, SGD(0.1), inner_loss=control.inner_loss)
+    with pytest.raises(NonFiniteError, match="inner step 0 of task 1"):
+        problem.gradient(goals, params)
+    rest = problem.gradient(goals, params, on_nonfinite="skip")
+    others = {name: each[[0, 2]] for name, each in params.items()}
+    alone = problem.gradient(goals.select([0, 2]), others)
+    assert rest.skipped == (1,)
+    assert all(torch.equal(rest.grads[name], each) for name, each in alone.grads.items())
 
 
 def test_tasks_do_not_mix():

@@ -31,6 +31,25 @@ def test_gym_adapter():
     plain.close()
 
 
+@pytest.mark.parametrize(("name", "width"), [("Reacher-v5", 2), ("Ant-v5", 8)])
+def test_an_action_of_nan_is_not_asked_of_the_simulator(name, width):
+    pytest.importorskip("mujoco")
+    world, calls = GymAdapter(name, 2), []
+
+    def act(states):
+        calls.append(torch.full((len(states), width), 0.1))
+        calls[-1][1:] = float("nan") if len(calls) == 2 else 0.1  # the second copy's second action
+        return calls[-1]
+
+    path = world.rollout(act, 4)
+    assert path.states[1, :2].isfinite().all()
+    assert path.states[1, 2:].isnan().all()  # and stays so, though the later actions are numbers
+    assert path.rewards.isnan().tolist() == [[False] * 4, [False, True, True, True]]
+    alone = world.rollout(act, 4, copies=1)
+    assert torch.equal(path.states[:1], alone.states)  # the other copy does not notice
+    world.close()
+
+
 def test_outdated_and_unknown_environments():
     pytest.importorskip("gymnasium")
     with pytest.raises(GymError, match=r"Reacher-v2 needs the unmaintained mujoco_py; use Reacher-v5"):

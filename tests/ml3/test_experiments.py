@@ -122,7 +122,7 @@ def test_supervised_runs_give_what_they_say():
     assert torque["shaped"]["0"] == torque["squared error"]["0.01"]["0"]  # the same starts
 
 
-def test_runs_without_stored_results_give_what_they_say():
+def test_other_supervised_runs_give_what_they_say():
     digits = digits_run(0, "sklearn", iters=1, at=(0, 1))
     assert set(digits) == {"train", "test"}
     assert all(0 <= digits["test"][name]["1"] <= 1 for name in ("ml3", "task", "early_lr_grid"))

@@ -11,6 +11,7 @@ from methodbook.core.errors import InputError
 from methodbook.ml3.control import GoalReach, PointMass
 from methodbook.ml3.dynamics import GymAdapter, reacher_state
 from methodbook.ml3.engines import initial_params
+from methodbook.ml3.inner import NonFiniteError, SGD
 from methodbook.ml3.loss import MetaLoss
 from methodbook.ml3.policy import (
     ModelFreeControl,
@@ -22,6 +23,7 @@ from methodbook.ml3.policy import (
     rewards_to_go,
     surrogate,
 )
+from methodbook.ml3.problem import MetaProblem
 
 
 # %% ../../nbs/ml3/36_policy.ipynb #7f54d134
@@ -130,6 +132,24 @@ def test_a_simulated_policy():
     with pytest.raises(InputError, match="`copies`: expected an integer from 1 to 4"):
         control().sample(params, goals.x.repeat(2, 1, 1))
     arm.close()
+
+
+@pytest.mark.parametrize("simulated", [False, True])
+def test_a_policy_of_nan_is_a_task_that_is_not_finite(simulated):
+    net, seeded = nn.Linear(6, 2), torch.Generator().manual_seed(0)
+    if simulated:
+        pytest.importorskip("mujoco")
+        control = SimulatedControl(GymAdapter("Reacher-v5", 4, reacher_state), net, 3, generator=seeded)
+    else:
+        control = ModelFreeControl(PointMass(), net, 3, generator=seeded)
+    goals, params = GoalReach(rollouts=2).sample(2, seeded), initial_params(net, 2, seeded)
+    params["weight"][1] = float("nan")  # the policy of the second goal has diverged
+    assert control.returns(params, goals).isnan().tolist() == [False, True]
+    loss = MetaLoss(12, (4,), "elu", "linear", bias=True, generator=seeded)
+    problem = MetaProblem(loss, net, control.task_loss, SGD(0.1), inner_loss=control.inner_loss)
+    with pytest.raises(NonFiniteError, match="inner step 0 of task 1"):
+        problem.gradient(goals, params)
+    assert problem.gradient(goals, params, on_nonfinite="skip").skipped == (1,)
 
 
 # %% ../../nbs/ml3/36_policy.ipynb #b20e8d43

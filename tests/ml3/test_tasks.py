@@ -53,7 +53,7 @@ def test_frequency_error_is_the_integral():
     assert frequency_error(1.3, 0.5) == pytest.approx(mean, abs=1e-8)  # midpoint rule, step 5e-5
 
 
-def test_frequency_landscape_has_ten_false_valleys():
+def test_frequency_landscape_has_ten_valleys():
     # the grid of the authors' figure: theta in [-7, 7) by 0.1, x from -5 by 0.1, half the mean square
     theta, x = np.arange(-7, 7, 0.1), np.arange(-5, 5, 0.1)
     error = 0.5 * np.square(np.sin(theta[:, None] * x) - np.sin(0.5 * x)).mean(1)
