@@ -254,6 +254,8 @@ class _Stages:
             fix = "Use another folder, or resume=False to start again."
             text = f"{self.folder.name} holds a run with other {', '.join(keys)}"
             raise ConfigMismatch(f"`folder`: {text}. {fix}")
+        for torn in self.folder.glob(".*.tmp"):  # of a run that was killed while it wrote
+            torn.unlink(missing_ok=True)
         write_json(manifest, plain)
 
     def path(self, name: str) -> Path | None:

@@ -149,7 +149,7 @@ CLAIMS += (
     _claim(
         *("D3.8", "table 1", f"{_WINS} the best demonstration, HalfCheetah", 0.8, "at least"),
         how="seeds 104 to 108, of which nothing was seen before; 30 episodes each, sampled actions",
-        conditions="five seeds; holding still is ranked lowest, half of the reward's inputs are hidden",
+        conditions="five seeds, one by half a standard error; holding still ranks lowest, inputs are hidden",
         **_SMALL,
     ),
 )

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import pearsonr, spearmanr
 
 from methodbook.core.errors import InputError
-from methodbook.core.runs import ConfigMismatch, StateError, same_state, save_state, write_json
+from methodbook.core.runs import ConfigMismatch, StateError, read_json, same_state, save_state, write_json
 from methodbook.drex.environments import Chain, PointRun, point_run_demonstrator
 from methodbook.drex.experiments import scripted_demonstrations
 from methodbook.drex.pipeline import (
@@ -19,6 +19,7 @@ from methodbook.drex.pipeline import (
     DrexReport,
     RLBelowBC,
     VariableHorizonError,
+    _Stages,
     _correlations,
     drex,
     load_reward,
@@ -63,6 +64,21 @@ def test_resumed_run_ends_in_the_same_report(tmp_path):
     page = fresh.report.to_html(tmp_path / "report.html").read_text()
     assert "Gates" in page
     assert not list(tmp_path.rglob("*.pkl")) + list(tmp_path.rglob("*.zip"))
+
+
+def test_what_a_kill_left_half_written_is_swept(tmp_path):
+    stages = _Stages(tmp_path, {"seed": 1}, resume=True)
+    torn = tmp_path / ".policy_0.safetensors.1-00000000.tmp"
+    torn.write_bytes(b"half")
+    stages.run("value.json", lambda: 3, write_json, read_json)
+    assert torn.exists()
+    with pytest.raises(ConfigMismatch):
+        _Stages(tmp_path, {"seed": 2}, resume=True)
+    assert torn.exists()  # somebody else's folder is left alone
+    assert (
+        _Stages(tmp_path, {"seed": 1}, resume=True).run("value.json", lambda: 4, write_json, read_json) == 3
+    )
+    assert not torn.exists()
 
 
 @pytest.mark.filterwarnings("ignore")

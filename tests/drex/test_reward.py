@@ -138,7 +138,7 @@ def test_hidden_inputs_spread_the_reward():
         ranked = from_ranks([episode(n / 8) for n in range(8)], list(range(8)), snippet=5)
         for hide, found in share.items():
             model = learn_reward(ranked, **options, input_dropout=hide)[0]
-            weight = torch.stack([net.net[0].weight[0] for net in model.nets]).abs().mean(0)
+            weight = torch.stack([net.net[0].weight[0].detach() for net in model.nets]).abs().mean(0)
             found.append(float(weight[1] / weight.sum()))
     assert np.mean(share[0.5]) > 1.4 * np.mean(share[0.0])  # more for the noisier one; one data set scatters
 
