@@ -13,12 +13,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from tqdm import tqdm
 
 from methodbook.bench.records import launch_table, read
 from methodbook.core.runs import Run, RunBusy, load_result, load_state, read_log
@@ -196,6 +198,8 @@ JOBS = {job.__name__: job for job in (plain, gates, natural, comparison, meta, s
 def serve():
     "Fork a child for each order; print its pid, and its exit status when it has ended."
     torch.set_num_threads(1)
+    # tqdm's own lock is shared by all forks: a child killed while it holds it would stop all that come after
+    tqdm.set_lock(threading.RLock())
     ready = {"plain": plain()}
     print("ready", flush=True)
     for line in sys.stdin:
