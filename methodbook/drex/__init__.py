@@ -49,6 +49,7 @@ __all__ = [
     "LengthMismatch",
     "LinearProblem",
     "MissingExtra",
+    "NaturalEnds",
     "NoAdmissiblePairs",
     "NoiseInjection",
     "NoisyBatch",
@@ -294,6 +295,7 @@ _HOME: dict[str, str] = {
     "trex": "pipeline",
     "Evaluation": "policy",
     "LearnedReward": "policy",
+    "NaturalEnds": "policy",
     "PPOSettings": "policy",
     "Policy": "policy",
     "ScrambledReward": "policy",
@@ -511,6 +513,7 @@ if TYPE_CHECKING:
     from .policy import (
         Evaluation as Evaluation,
         LearnedReward as LearnedReward,
+        NaturalEnds as NaturalEnds,
         PPOSettings as PPOSettings,
         Policy as Policy,
         ScrambledReward as ScrambledReward,

@@ -50,9 +50,10 @@ def trained_demonstrations(
     count: int,  # number of episodes
     seed: int,  # of the training and the episodes
     goal: float | None = None,  # training ends once three episodes earn this much on average; None never
+    natural_ends: bool = False,  # whether training episodes end where the task ends
 ) -> Demonstrations:  # with true rewards
     "Train a mediocre demonstrator on the true reward and let it play."
-    ppo = PPOSettings(steps=steps, n_steps=128, epochs=10)
+    ppo = PPOSettings(steps=steps, n_steps=128, epochs=10, natural_ends=natural_ends)
 
     def stop(names: dict, _: dict) -> bool:  # asked after every step; False ends the training
         agent = names["self"]

@@ -110,6 +110,7 @@ class _Numbers:
     gates: dict[str, bool | None]  # True passed, False fired, None could not be told
     degradation: list[dict[str, float]]  # rows of the degradation table
     scatter: dict[str, list[list[float]]]  # (true, predicted) returns by kind
+    checkpoints: int = 0  # policies of a training run, of which the best by predicted return was kept
 
     @property
     def better_than_best(self) -> bool | None:
@@ -224,7 +225,8 @@ def _verdict(report: _Numbers) -> str:
 
 def _selection(report: _Numbers) -> str:
     if report.restarts == 1:
-        return "one training run"
+        tried = f", the best of {report.checkpoints} policies on its way by predicted return"
+        return "one training run" + (tried if report.checkpoints > 1 else "")
     how, seeds = report.selected_by.replace("_", " "), ", ".join(report.tried)
     apart = f"chosen on episodes from seed {report.seeds['choosing']}, judged on others"
     return f"best of {report.restarts} training runs (seeds {seeds}) by {how}, {apart}"
@@ -460,6 +462,7 @@ def _judge(parts: dict[str, Any], make: Callable, s: Settings, run: dict) -> Dre
         "held_accuracy": parts["held"],
         "outside": _share_outside(ranked, played.trajectories),
         **{"pearson": pearson, "spearman": spearman, "degradation": rows, "scatter": points},
+        "checkpoints": s.ppo.checkpoints if run["rl"] == "ppo" else 0,
     }
     return DrexReport(**numbers, gates=_gates(numbers, ranked, known))
 

@@ -19,14 +19,14 @@ from torch import Tensor, nn
 from ..core.errors import check_integer, check_positive, expect
 from ..core.runs import StateError, load_state, save_state
 from .cloning import mlp
-from .environments import _Wrapper, make_batch, need
+from .environments import FixedHorizon, _Wrapper, make_batch, need
 from .ranking import rollouts
 from .reward import RewardEnsemble
 from .trajectories import Demonstrations, Trajectory
 
 # %% auto #0
-__all__ = ['LearnedReward', 'learned_step', 'ScrambledReward', 'VecLearnedReward', 'vec_env', 'Policy', 'PPOSettings',
-           'train_policy', 'Evaluation', 'evaluate', 'random_policy']
+__all__ = ['LearnedReward', 'learned_step', 'ScrambledReward', 'VecLearnedReward', 'vec_env', 'NaturalEnds', 'Policy',
+           'PPOSettings', 'train_policy', 'Evaluation', 'evaluate', 'random_policy']
 
 # %% ../../nbs/drex/45_policy.ipynb #53518d98
 class LearnedReward(_Wrapper):
@@ -130,9 +130,9 @@ def _learned_class(vec: Any) -> type:
     class VecLearned(vec.VecEnvWrapper):
         "A vector environment that pays the learned reward."
 
-        def __init__(self, venv: Any, model: RewardEnsemble, ctrl_coeff: float):
+        def __init__(self, venv: Any, model: RewardEnsemble, ctrl_coeff: float, tail: float):
             super().__init__(venv)
-            self.model, self.ctrl_coeff = model, ctrl_coeff
+            self.model, self.ctrl_coeff, self.tail = model, ctrl_coeff, tail
 
         def reset(self) -> np.ndarray:
             return self.venv.reset()
@@ -149,7 +149,8 @@ def _learned_class(vec: Any) -> type:
             for info, value in zip(infos, true, strict=True):
                 info["gt_reward"] = float(value)
             paid = learned_step(self.model, reached, self._actions, self.ctrl_coeff)
-            return obs, paid, done, infos
+            ended = done & ~np.array([bool(info.get("TimeLimit.truncated")) for info in infos])
+            return obs, np.where(ended, self.tail * paid, paid), done, infos
 
     return VecLearned
 
@@ -158,10 +159,12 @@ def VecLearnedReward(
     venv: Any,  # a VecEnv of stable-baselines3
     model: RewardEnsemble,  # the learned reward
     ctrl_coeff: float = 0.0,  # price of the squared action
+    tail: float = 1.0,  # factor of the last reward of an episode that ended and was not cut off
 ) -> Any:  # a VecEnvWrapper
     "Wrap `venv` so that it pays the learned reward, also right at the end of episodes."
     check_positive("ctrl_coeff", ctrl_coeff, zero_ok=True)
-    return _vec_classes()[1](venv, model, ctrl_coeff)
+    check_positive("tail", tail)
+    return _vec_classes()[1](venv, model, ctrl_coeff, np.float32(tail))
 
 
 def vec_env(
@@ -172,6 +175,26 @@ def vec_env(
     "Return `count` environments as one VecEnv."
     check_integer("count", count, minimum=1)
     return _vec_classes()[0](make_batch(make, count), seed)
+
+# %% ../../nbs/drex/45_policy.ipynb #0c8a89c8
+class NaturalEnds(_Wrapper):
+    "An environment of fixed horizon whose episodes end where the task ends."
+
+    def __init__(
+        self,
+        env: Any,  # a `FixedHorizon`
+    ):
+        fix = "Wrap the environment in FixedHorizon, or leave natural_ends=False."
+        expect(isinstance(env, FixedHorizon), "make", "an environment of fixed horizon", env, fix)
+        super().__init__(env)
+
+    def step(
+        self,
+        action: Any,  # an element of the action space
+    ) -> tuple[Any, float, bool, bool, dict]:  # as in gymnasium; terminated once the task has ended
+        "Do `action`."
+        obs, reward, _, cut, info = self.env.step(action)
+        return obs, reward, bool(info["absorbed"]), cut, info
 
 # %% ../../nbs/drex/45_policy.ipynb #885734bb
 class _Actor:
@@ -266,10 +289,15 @@ class PPOSettings:
     ctrl_coeff: float = 0.0  # price of the squared action
     warm_steps: int = 1500  # maximum-likelihood steps of a warm start
     log_std_floor: float = -1.2  # least log standard deviation after a warm start
+    natural_ends: bool = False  # whether training episodes end where the task ends; see `NaturalEnds`
+    checkpoints: int = 0  # times that the policy is tried; the best by predicted return is kept
 
     def __post_init__(self):
         for name in ("steps", "n_envs", "n_steps", "batch", "epochs"):
             check_integer(name, getattr(self, name), minimum=1)
+        check_integer("checkpoints", self.checkpoints, minimum=0)
+        endless = self.natural_ends and self.gamma == 1
+        expect(not endless, "gamma", "below 1, for with natural_ends what follows an end is summed up", 1)
         for name in ("gamma", "gae_lambda"):
             value = getattr(self, name)
             expect(0 <= value <= 1, name, "a number from 0 to 1", value)
@@ -283,9 +311,11 @@ class PPOSettings:
 def _agent(make: Callable, model: RewardEnsemble | None, settings: PPOSettings, seed: int) -> Any:
     "An untrained PPO with its normalised environment."
     sb3, vec = need("stable_baselines3"), need("stable_baselines3.common.vec_env")
-    venv = vec_env(make, settings.n_envs, seed)
+    short = settings.natural_ends
+    venv = vec_env((lambda: NaturalEnds(make())) if short else make, settings.n_envs, seed)
     if model is not None:
-        venv = VecLearnedReward(venv, model, settings.ctrl_coeff)
+        tail = 1 / (1 - settings.gamma) if short else 1.0
+        venv = VecLearnedReward(venv, model, settings.ctrl_coeff, tail)
     venv = vec.VecNormalize(venv, gamma=settings.gamma)
     nets = {"net_arch": list(settings.hidden), "activation_fn": nn.Tanh}
     return sb3.PPO(
@@ -337,6 +367,38 @@ def _extract(agent: Any, settings: PPOSettings) -> Policy:
     log_std = agent.policy.log_std.detach().clone()
     return Policy(net, mean, scale, np.asarray(space.low), np.asarray(space.high), log_std)
 
+# %% ../../nbs/drex/45_policy.ipynb #5e50dfb6
+class _Tried:
+    "Policies on the way of a training; the best by predicted return is kept."
+
+    def __init__(self, make: Callable, model: RewardEnsemble, settings: PPOSettings, seed: int):
+        self.make, self.model, self.settings, self.seed = make, model, settings, seed
+        self.best, self.value, self.at = None, -np.inf, 0
+        every = settings.steps / settings.checkpoints
+        self.ahead = [every * place for place in range(1, settings.checkpoints)]
+
+    def look(self, agent: Any) -> None:
+        policy = _extract(agent, self.settings)
+        played = evaluate(policy, self.make, 10, seed=_TRIED_SEED + self.seed).trajectories
+        value = float(self.model.returns(played).mean())
+        if self.best is None or value > self.value:
+            self.best, self.value, self.at = policy, value, agent.num_timesteps
+
+    def __call__(self, names: dict, _: dict) -> bool:
+        while self.ahead and names["self"].num_timesteps >= self.ahead[0]:
+            self.look(names["self"])
+            self.ahead = [step for step in self.ahead if step > names["self"].num_timesteps]
+        return True
+
+
+_TRIED_SEED = 40_000  # first seed of the episodes in which policies are tried
+
+
+def _both(*callbacks: Callable | None) -> Callable[[dict, dict], bool] | None:
+    "One callback for those that are there; any of them can stop the training."
+    there = [each for each in callbacks if each is not None]
+    return (lambda names, more: all([each(names, more) is not False for each in there])) if there else None
+
 # %% ../../nbs/drex/45_policy.ipynb #e7bdc035
 def train_policy(
     make: Callable[[], Any],  # makes an environment with flat observations
@@ -346,9 +408,11 @@ def train_policy(
     warm_start: Demonstrations | None = None,  # demonstrations to begin from
     seed: int = 0,  # of environments, weights and batches
     callback: Callable[[dict, dict], bool] | None = None,  # after every step, as in stable-baselines3
-) -> Policy:  # the actor in the end
+) -> Policy:  # the actor in the end, or the best of those tried
     "Train a policy by PPO on the learned reward."
     settings = settings or PPOSettings()
+    blind = settings.checkpoints and model is None
+    expect(not blind, "checkpoints", "0 without a learned reward to choose by", settings.checkpoints)
     flat = len(make_batch(make, 1).observation_space.shape) == 1
     fix = "Use your own learner."
     expect(flat, "make", "an environment with flat observations", "got another shape", fix)
@@ -357,8 +421,12 @@ def train_policy(
         agent = _agent(make, model, settings, seed)
         if warm_start is not None:
             _warm_up(agent, warm_start, settings, seed)
-        agent.learn(settings.steps, callback=callback)
-        return _extract(agent, settings)
+        tried = _Tried(make, model, settings, seed) if settings.checkpoints else None
+        agent.learn(settings.steps, callback=_both(callback, tried))
+        if tried is None:
+            return _extract(agent, settings)
+        tried.look(agent)
+        return tried.best
     finally:
         torch.random.set_rng_state(kept[0])
         np.random.set_state(kept[1])  # noqa: NPY002 - the library leaves no other way

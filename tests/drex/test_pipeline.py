@@ -82,6 +82,20 @@ def test_what_a_kill_left_half_written_is_swept(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_a_report_names_the_policies_that_were_tried(tmp_path):
+    demos = scripted_demonstrations(PointRun, point_run_demonstrator, 2, 1)
+    for count, words in ((0, "one training run)"), (2, "the best of 2 policies on its way by predicted")):
+        ppo = replace(_tiny()["ppo"], checkpoints=count)
+        report = drex(demos, PointRun, folder=tmp_path / str(count), **_tiny(ppo=ppo)).report
+        assert report.checkpoints == count
+        assert words in repr(report).replace("; gates", ")")
+    old = read_json(tmp_path / "0" / "report.json")
+    del old["checkpoints"]  # a report that was written before there were any
+    write_json(tmp_path / "old.json", old)
+    assert DrexReport.from_json(tmp_path / "old.json").checkpoints == 0
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_idle_episodes_are_a_stage_of_their_own(tmp_path):
     demos = scripted_demonstrations(PointRun, point_run_demonstrator, 2, 1)
     noise = replace(_tiny()["noise"], idle=4)

@@ -16,10 +16,12 @@ from methodbook.drex.environments import Chain, FixedHorizon, PointRun, point_ru
 from methodbook.drex.experiments import scripted_demonstrations
 from methodbook.drex.policy import (
     LearnedReward,
+    NaturalEnds,
     PPOSettings,
     Policy,
     ScrambledReward,
     VecLearnedReward,
+    _extract,
     evaluate,
     random_policy,
     train_policy,
@@ -49,6 +51,40 @@ def test_the_last_step_is_paid_for_the_state_it_reached():
     assert one.step(0)[4]["gt_reward"] == 1
     with pytest.raises(InputError, match="ctrl_coeff"):
         VecLearnedReward(venv, model, -1)
+    with pytest.raises(InputError, match="tail"):
+        VecLearnedReward(venv, model, tail=0)
+
+
+# %% ../../nbs/drex/45_policy.ipynb #b4374407
+def test_an_end_is_worth_what_the_fixed_horizon_would_pay():
+    class Linear(RewardEnsemble):
+        def reward(self, states, actions=None):
+            return 2 * np.asarray(states)[:, 0] - 3.0
+
+    model, gamma = Linear([RewardNet((1,), (2,))]), 0.5
+    for absorb, after in (("repeat", -2.5), ("zero", -3.0)):  # the chain ends at 1/4
+
+        def make(absorb=absorb):
+            return FixedHorizon(Chain(2, 4), 40, absorb)
+
+        whole, short = vec_env(make, 1), vec_env(lambda make=make: NaturalEnds(make()), 1)
+        paid = []
+        for venv, tail in ((whole, 1.0), (short, 1 / (1 - gamma))):
+            venv = VecLearnedReward(venv, model, tail=tail)
+            venv.reset()
+            rewards, done = [], False
+            while not done:
+                action = np.array([len(rewards) > 0]).astype(int)  # right once, then wrong
+                _, reward, (done,), infos = venv.step(action)
+                rewards.append(float(reward[0]))
+            paid.append(rewards)
+            assert infos[0]["TimeLimit.truncated"] == (tail == 1)
+        assert [len(each) for each in paid] == [40, 2]
+        assert paid[1] == [-2.5, after / (1 - gamma)]
+        discounted = [np.dot(each, gamma ** np.arange(len(each))) for each in paid]
+        assert_allclose(*discounted, atol=1e-9)  # what lies behind 40 steps is below 3 / 2**39
+    with pytest.raises(InputError, match="FixedHorizon"):
+        NaturalEnds(Chain(2, 2))
 
 
 # %% ../../nbs/drex/45_policy.ipynb #c888b74c
@@ -119,6 +155,58 @@ def test_annealed_step_size_falls_to_zero():
     settings = PPOSettings(steps=256, n_envs=1, n_steps=64, batch=64, epochs=1, lr=0.1, anneal=True)
     train_policy(PointRun, None, settings, callback=note)
     assert_allclose(seen[64::64], [0.075, 0.05, 0.025], rtol=1e-12)  # set at each of the updates 1 to 3
+
+
+# %% ../../nbs/drex/45_policy.ipynb #83a4886d
+def test_the_best_of_the_tried_policies_is_kept(monkeypatch):
+    settings = PPOSettings(steps=512, n_envs=2, n_steps=64, batch=64, epochs=1)
+    model, seen = RewardEnsemble([RewardNet((3,), (8,), seed=1)]), []
+
+    def value(self, trajectories):
+        seen.append(len(trajectories))
+        return np.full(len(trajectories), [1.0, 3.0, 2.0, 0.0][len(seen) - 1])
+
+    one, two = (train_policy(PointRun, model, replace(settings, checkpoints=n), seed=2) for n in (0, 1))
+    assert same_state(one.net.state_dict(), two.net.state_dict())  # trying it does not disturb the training
+    monkeypatch.setattr(RewardEnsemble, "returns", value)
+    kept = train_policy(PointRun, model, replace(settings, checkpoints=4), seed=2)
+    assert seen == [10] * 4
+
+    def at(steps):  # the policy at that step of the same training
+        found = []
+
+        def note(names, _):
+            if names["self"].num_timesteps == steps:
+                found.append(_extract(names["self"], settings))
+
+        train_policy(PointRun, model, settings, seed=2, callback=note)
+        return found[0].net.state_dict()
+
+    assert same_state(kept.net.state_dict(), at(256))
+    assert not same_state(kept.net.state_dict(), at(384))
+    with pytest.raises(InputError, match="checkpoints"):
+        train_policy(PointRun, None, replace(settings, checkpoints=1))
+    with pytest.raises(InputError, match="checkpoints"):
+        PPOSettings(checkpoints=-1)
+
+
+def test_training_episodes_can_end_where_the_task_ends():
+    cut = []
+
+    def note(names, _):
+        cut.extend(info["TimeLimit.truncated"] for info in names["infos"] if "terminal_observation" in info)
+
+    def make():
+        return FixedHorizon(gymnasium.make("CartPole-v1"), 100)
+
+    settings = PPOSettings(steps=1024, n_envs=4, n_steps=64, batch=64, epochs=1, natural_ends=True)
+    train_policy(make, None, settings, callback=note)
+    assert len(cut) > 1024 / 100  # it falls earlier
+    assert not all(cut)
+    with pytest.raises(InputError, match="natural_ends"):
+        PPOSettings(natural_ends=True, gamma=1.0)
+    with pytest.raises(InputError, match="FixedHorizon"):
+        train_policy(PointRun, None, settings)
 
 
 # %% ../../nbs/drex/45_policy.ipynb #4aedfb32
