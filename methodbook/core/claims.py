@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['VERDICTS', 'PAPER_SOURCES', 'RULES', 'LEDGER_FORMAT', 'Checks', 'format_number', 'Claim', 'Row', 'Ledger',
-           'data_folder', 'load_claims', 'load_ledger', 'ClaimDrift', 'recording', 'record', 'audit_verdicts',
-           'audit_declared', 'audit_prose', 'check_frame', 'untested']
+           'data_folder', 'checkout', 'load_claims', 'load_ledger', 'ClaimDrift', 'recording', 'record',
+           'audit_verdicts', 'audit_declared', 'audit_prose', 'check_frame', 'untested']
 
 # %% ../../nbs/core/01_claims.ipynb #ba21eaf9
 # worst first, so that a row shows the worst of its claims
@@ -449,6 +449,16 @@ LEDGER_FORMAT = 1  # raised when the layout changes; a reader refuses every othe
 def data_folder() -> Path:  # the folder methodbook/data
     "Where the package keeps its data files."
     return Path(str(files("methodbook"))) / "data"
+
+
+def checkout() -> Path | None:  # the repository's root, None if there is none
+    """Find the checkout of the repository in which the package lies.
+
+    Results, tests and notebooks are not installed with the package, so what reads them asks first. A test
+    says `root = checkout() or pytest.skip("the results lie in a checkout")`.
+    """
+    root = data_folder().parents[1]
+    return root if (root / "settings.ini").is_file() and (root / "nbs").is_dir() else None
 
 
 def _read_format(path: Path, key: str) -> list[dict[str, Any]]:

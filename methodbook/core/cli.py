@@ -313,17 +313,13 @@ def _claims(args: argparse.Namespace) -> int:
     return 0
 
 # %% ../../nbs/core/07_cli.ipynb #12675573
-def _in_checkout() -> bool:
-    "Whether the package's data lie in a checkout of the repository."
-    from methodbook.core.claims import data_folder
-
-    return (data_folder().parents[1] / "settings.ini").is_file()
-
-
 def _will_record(args: argparse.Namespace) -> bool:
+    "Whether the numbers of a run go into the ledger."
+    from methodbook.core.claims import checkout
+
     if args.record and args.scale != "full":
         raise UsageError("--record: the ledger keeps the numbers of full runs; add --scale full")
-    return args.scale == "full" and (_in_checkout() if args.record is None else args.record)
+    return args.scale == "full" and (checkout() is not None if args.record is None else args.record)
 
 
 def _measure(args: argparse.Namespace, module: ModuleType) -> list[Claim]:

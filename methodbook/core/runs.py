@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import glob
 import hashlib
 import importlib.metadata
 import json
@@ -79,6 +80,18 @@ def _sync_folder(folder: Path) -> None:
         finally:
             os.close(descriptor)
 
+# %% ../../nbs/core/02_runs.ipynb #5434627a
+def _sweep(target: Path) -> None:
+    "Remove what processes of this machine that were killed while writing `target` left behind."
+    for torn in target.parent.glob(glob.escape(f".{target.name}.{platform.node()}-") + "*-*.tmp"):
+        try:
+            os.kill(int(torn.name.split("-")[-2]), 0)  # asks only whether the process lives
+        except ProcessLookupError:
+            with contextlib.suppress(OSError):
+                torn.unlink(missing_ok=True)
+        except (OSError, OverflowError, ValueError):  # another user's, or not one of ours
+            continue
+
 
 def write_atomic(
     path: str | Path,  # the file to write; missing folders are made
@@ -91,10 +104,13 @@ def write_atomic(
     check_path("path", path)
     expect(isinstance(data, bytes | str), "data", "bytes or a text", data, "For other data use `write_json`.")
     target = Path(path)
-    temporary = target.parent / f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    writer = f"{platform.node()}-{os.getpid()}-{os.urandom(4).hex()}"
+    temporary = target.parent / f".{target.name}.{writer}.tmp"
     try:
         with _storing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
+            if os.name == "posix":  # elsewhere a signal 0 is no question
+                _sweep(target)
             with open(temporary, "xb") as file:
                 file.write(data.encode() if isinstance(data, str) else data)
                 file.flush()

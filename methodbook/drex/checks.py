@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from ..core.claims import check_frame
+
 # %% auto #0
 __all__ = ['DREX_CHECKS', 'drex_check_table']
 
@@ -137,5 +139,4 @@ DREX_CHECKS |= {
 
 def drex_check_table() -> pd.DataFrame:  # number, statement, tests
     "Tabulate the checks of this chapter and their tests."
-    rows = [{"check": n, "statement": what, "tests": tests} for n, (what, tests) in DREX_CHECKS.items()]
-    return pd.DataFrame(rows).set_index("check")
+    return check_frame(DREX_CHECKS)

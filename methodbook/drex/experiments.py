@@ -100,12 +100,20 @@ def _mountain_car() -> Experiment:
 # %% ../../nbs/drex/46c_experiments.ipynb #0e6fe891
 _TRAINED = {  # name -> environment, steps of an episode, of the demonstrator's training, its goal
     "halfcheetah": ("HalfCheetah-v5", 1000, 200_000, 800.0),
-    "hopper": ("Hopper-v5", 500, 200_000, 800.0),
+    "hopper": ("Hopper-v5", 500, 300_000, 800.0),
     "acrobot": ("Acrobot-v1", 400, 15_000),
     "cartpole": ("CartPole-v1", 200, 8_000),
     "lunarlander": ("LunarLander-v3", 400, 200_000),
     "swimmer": ("Swimmer-v5", 500, 50_000),
     "pendulum": ("Pendulum-v1", 200, 40_000),
+}
+_HOPPER: dict[str, Any] = {  # what both rounds of Hopper share
+    "bc": {"updates": 5000, "l2": 1e-4},
+    "noise": NoiseInjection(rollouts_per_level=10),
+    "reward": {"updates": 1500, "batch": 32, "pairs": 20_000, "input_dropout": 0.5},
+    "ppo": PPOSettings(
+        500_000, 16, 256, 512, 10, 3e-4, True, log_std_floor=-2.0, natural_ends=True, checkpoints=10
+    ),
 }
 _TRAINED_CHANGES: dict[str, dict[str, Any]] = {  # name -> what differs from the shared settings
     "halfcheetah": {
@@ -115,24 +123,29 @@ _TRAINED_CHANGES: dict[str, dict[str, Any]] = {  # name -> what differs from the
         "ppo": PPOSettings(500_000, 64, 64, 512, 10, anneal=True, log_std_floor=-2.0),
     },
     "halfcheetah_priced": {"ppo": PPOSettings(200_000, 64, 64, 512, 10, ctrl_coeff=0.1), "episodes": 10},
-    "hopper": {"ppo": PPOSettings(200_000, 64, 64, 512, 10, ctrl_coeff=0.001), "episodes": 10},
+    "hopper": _HOPPER | {"ppo": replace(_HOPPER["ppo"], steady_start=True)},
+    "hopper_drifting": _HOPPER,
+    "hopper_authors": {"ppo": PPOSettings(200_000, 64, 64, 512, 10, ctrl_coeff=0.001), "episodes": 10},
     "pendulum": {"ppo": PPOSettings(steps=60_000, n_steps=128, epochs=10, gamma=0.95)},
 }
 
-
+# %% ../../nbs/drex/46c_experiments.ipynb #af43d2fd
 def _trained(name: str, changes: str | None = None) -> Experiment:
     env_id, horizon, steps, *goal = _TRAINED[name]
-    make = fixed_horizon(env_id, horizon)
     settings = {
         "noise": NoiseInjection(rollouts_per_level=3),
         "reward": {"updates": 800, "batch": 32},
         "ppo": PPOSettings(steps=100_000, n_steps=128),
     } | _TRAINED_CHANGES.get(changes or name, {})
-    return Experiment(make, lambda seed: trained_demonstrations(make, steps, 5, seed, *goal), settings)
+    natural = settings["ppo"].natural_ends
+    make = fixed_horizon(env_id, horizon, "zero" if natural else "repeat")
+    options = {"goal": goal[0] if goal else None, "natural_ends": natural}
+    return Experiment(make, lambda seed: trained_demonstrations(make, steps, 5, seed, **options), settings)
 
 # %% ../../nbs/drex/46c_experiments.ipynb #de6f2336
 def _hopper_authors() -> Experiment:
-    return replace(_trained("hopper"), demonstrate=lambda seed: authors_demonstrations("hopper"))
+    base = _trained("hopper", "hopper_authors")
+    return replace(base, demonstrate=lambda seed: authors_demonstrations("hopper"))
 
 
 def _point_run_shuffled() -> Experiment:
@@ -146,6 +159,7 @@ EXPERIMENTS = {  # name -> what makes the experiment
     "mountaincar": _mountain_car,
     **{name: partial(_trained, name) for name in _TRAINED},
     "halfcheetah_priced": partial(_trained, "halfcheetah", "halfcheetah_priced"),
+    "hopper_drifting": partial(_trained, "hopper", "hopper_drifting"),
     "hopper_authors": _hopper_authors,
     "pointrun_shuffled": _point_run_shuffled,
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -291,6 +291,7 @@ class PPOSettings:
     log_std_floor: float = -1.2  # least log standard deviation after a warm start
     natural_ends: bool = False  # whether training episodes end where the task ends; see `NaturalEnds`
     checkpoints: int = 0  # times that the policy is tried; the best by predicted return is kept
+    steady_start: bool = False  # whether a warm start keeps its normaliser, and skips what follows an end
 
     def __post_init__(self):
         for name in ("steps", "n_envs", "n_steps", "batch", "epochs"):
@@ -335,10 +336,24 @@ def _agent(make: Callable, model: RewardEnsemble | None, settings: PPOSettings, 
     )
 
 # %% ../../nbs/drex/45_policy.ipynb #672ef616
+def _before_the_end(demonstrations: Demonstrations) -> Demonstrations:
+    "The demonstrations without the steps after which nothing changes any more."
+    found = []
+    for each in demonstrations:
+        moves = (each.obs[1:] != each.obs[:-1]).reshape(len(each), -1).any(1)
+        n = int(np.flatnonzero(moves)[-1]) + 1 if moves.any() else len(each)
+        rews = None if each.rews is None else each.rews[:n]
+        found.append(replace(each, obs=each.obs[: n + 1], acts=each.acts[:n], rews=rews))
+    return Demonstrations(found)
+
+
 def _warm_up(agent: Any, demonstrations: Demonstrations, settings: PPOSettings, seed: int) -> None:
     "Let the actor begin as a clone of the demonstrator."
-    states, acts = demonstrations.pairs()
+    steady = settings.steady_start
+    states, acts = (_before_the_end(demonstrations) if steady else demonstrations).pairs()
     agent.env.obs_rms.update(np.asarray(states, np.float64))
+    if steady:
+        agent.env.obs_rms.update = lambda batch: None
     x = torch.as_tensor(agent.env.normalize_obs(states), dtype=torch.float32)
     y, generator = torch.as_tensor(acts), torch.Generator().manual_seed(seed)
     optimiser = torch.optim.Adam(agent.policy.parameters(), 1e-3)

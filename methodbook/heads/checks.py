@@ -10,6 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from ..core.claims import check_frame
+
 # %% auto #0
 __all__ = ['HEAD_CHECKS', 'head_check_table', 'price_table']
 
@@ -83,8 +85,7 @@ HEAD_CHECKS |= {
 
 def head_check_table() -> pd.DataFrame:  # number, statement, tests
     "Tabulate the checks of this chapter and their tests."
-    rows = [{"check": n, "statement": what, "tests": tests} for n, (what, tests) in HEAD_CHECKS.items()]
-    return pd.DataFrame(rows).set_index("check")
+    return check_frame(HEAD_CHECKS)
 
 # %% ../../nbs/heads/19b_checks.ipynb #419d208a
 def price_table(

@@ -5,11 +5,10 @@
 # %% ../../nbs/heads/18_reporting.ipynb #017a0a1b
 from __future__ import annotations
 
-import contextlib
 import csv
 import importlib.util
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,20 @@ from torch import Tensor, nn
 from ..core.errors import MethodbookError, MissingData, check_shape, expect
 from ..core.files import read_file
 from ..core.plot import COLOURS, Explorer, Report
-from .attention import HeadId, HeadView, TokenMask, capture
+from .attention import HeadId, HeadView, capture
 from .importance import lrp
+from methodbook.heads.models import (
+    LOSSES,
+    WithoutSink,
+    _quiet,
+    model_kind,
+    own_batches,
+    own_importance,
+    own_loss,
+    plot_quality,
+    quality_curve,
+    reading_view,
+)
 from .roles import HeadRoles, Parsed, head_roles, merge_words, parsed_batches, read_conllu
 
 # %% auto #0
@@ -34,20 +45,6 @@ __all__ = ['load_encoder', 'sentence_vectors', 'roles_of_encoder', 'sentence_att
 
 # %% ../../nbs/heads/18_reporting.ipynb #d0acd74c
 _EXTRA = "pip install 'methodbook[heads]'"
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    "Without the progress bar of transformers, unless it was on and someone is watching."
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
 
 
 def load_encoder(
@@ -94,10 +91,13 @@ def roles_of_encoder(
     sentences: Sequence[Parsed] | Sequence[str],  # parsed ones give syntactic roles as well
     batch: int = 16,  # sentences at a time
 ) -> HeadRoles:
-    "Read the roles of all heads on `sentences`, special tokens left out."
+    """Read the roles of all heads on `sentences`, special tokens left out.
+
+    In a causal layer a look at the first token does not count: heads rest there.
+    """
     parsed = [_parsed(each) for each in sentences]
     expect(parsed, "sentences", "at least one sentence", "got none")
-    return head_roles(view, parsed_batches(tokenizer, parsed, batch), mask=TokenMask(exclude_ids=tokenizer))
+    return head_roles(view, parsed_batches(tokenizer, parsed, batch), mask=WithoutSink(exclude_ids=tokenizer))
 
 # %% ../../nbs/heads/18_reporting.ipynb #962e5348
 def sentence_attention(
@@ -105,14 +105,17 @@ def sentence_attention(
     tokenizer: Any,  # its tokenizer
     sentence: Parsed | str,  # one sentence
     head: HeadId,  # which head
+    batch: Sequence[Parsed | str] = (),  # sentences that are read in one batch with it, padded to one length
 ) -> tuple[list[str], np.ndarray]:  # W words, and `(W, W)` weights between them
     "Read the attention of one head between the words of one sentence."
-    parsed = _parsed(sentence)
-    batch = next(iter(parsed_batches(tokenizer, [parsed], 1)))
+    words = [_parsed(each).words for each in (sentence, *batch)]
+    numbered = [Parsed(each, (("number", n, n),)) for n, each in enumerate(words)]  # batches are sorted
+    cut = next(iter(parsed_batches(tokenizer, numbered, len(numbered), longest=512)))
+    row = next(n for n, arcs in enumerate(cut.arcs) if arcs[0][1] == 0)
     with view.inference(), capture(view) as seen:
-        view(batch.inputs)
-    weights = merge_words(seen[head][:, None], batch.word_ids)[0, 0]
-    return list(parsed.words), weights.cpu().numpy()
+        view(cut.inputs)
+    weights = merge_words(seen[head][:, None], cut.word_ids)[row, 0]
+    return list(words[0]), weights[: len(words[0]), : len(words[0])].cpu().numpy()
 
 
 def plot_attention(
@@ -139,15 +142,18 @@ def plot_attention(
 # %% ../../nbs/heads/18_reporting.ipynb #bd4c3ecb
 @dataclass(frozen=True, eq=False)
 class AttentionScene:
-    "One head of a model on one sentence."
+    "One head of a model on one sentence, which may be one of a batch."
 
     view: HeadView  # the heads of a model
     tokenizer: Any  # its tokenizer
     sentence: str  # words apart by spaces
     head: HeadId | None = None  # which head; None for the first
+    batch: tuple[str, ...] = ()  # sentences that are read together, `sentence` among them; () for it alone
 
     def __post_init__(self):
         expect(self.sentence.split(), "sentence", "at least one word", repr(self.sentence))
+        known = not self.batch or self.sentence in self.batch
+        expect(known, "sentence", f"one of the {len(self.batch)} of the batch", repr(self.sentence))
         heads = self.view.heads()
         object.__setattr__(self, "head", heads[0] if self.head is None else self.head)
         fix = f"Choose one of `view.heads()`: {heads[0]} to {heads[-1]}."
@@ -155,7 +161,8 @@ class AttentionScene:
 
     def read(self) -> tuple[list[str], np.ndarray]:  # W words, and `(W, W)` weights between them
         "Read the attention."
-        return sentence_attention(self.view, self.tokenizer, self.sentence, self.head)
+        others = [each for each in self.batch if each != self.sentence]
+        return sentence_attention(self.view, self.tokenizer, self.sentence, self.head, others)
 
 
 def draw_attention(
@@ -168,17 +175,22 @@ def draw_attention(
 
 # %% ../../nbs/heads/18_reporting.ipynb #d576425b
 def _controls(widgets: Any, scene: AttentionScene) -> dict[str, Any]:
-    "A field and a slider."
-    text = widgets.Text(scene.sentence, description="sentence", continuous_update=False)
+    "A field, or a list of the sentences of a batch, and a slider."
+    if scene.batch:
+        options = [(f"{n}: {text}", text) for n, text in enumerate(scene.batch)]
+        text = widgets.Dropdown(options=options, value=scene.sentence, description="sentence")
+    else:
+        text = widgets.Text(scene.sentence, description="sentence", continuous_update=False)
     heads = [(str(head), head) for head in scene.view.heads()]
     slow = {"description": "head", "continuous_update": False}
     return {"sentence": text, "head": widgets.SelectionSlider(options=heads, value=scene.head, **slow)}
 
 
 def explorer(
-    model: nn.Module | None = None,  # an encoder; MiniLM if None
+    model: nn.Module | None = None,  # an encoder or a decoder; MiniLM if None
     tokenizer: Any = None,  # its tokenizer
-    sentence: str = "The old gardener slowly waters the roses .",  # what to begin with
+    sentence: str
+    | Sequence[str] = "The old gardener slowly waters the roses .",  # to begin with, or those of a batch
     headless: bool = False,  # whether to do without widgets, for tests and scripts
 ) -> Explorer:
     """Choose a head and a sentence, and see its attention.
@@ -187,7 +199,10 @@ def explorer(
     """
     if model is None:
         model, tokenizer = load_encoder()
-    scene = AttentionScene(HeadView(model), tokenizer, sentence)
+    batch = () if isinstance(sentence, str) else tuple(sentence)
+    expect(batch or isinstance(sentence, str), "sentence", "a sentence, or several", "got none")
+    view = reading_view(HeadView(model))
+    scene = AttentionScene(view, tokenizer, batch[0] if batch else sentence, batch=batch)
     return Explorer(scene, draw_attention, AttentionScene.read, None if headless else _controls)
 
 # %% ../../nbs/heads/18_reporting.ipynb #6913a462
@@ -214,7 +229,7 @@ def plot_importance(
 ) -> plt.Axes:
     "Draw each layer's relevances, largest first, over the equal share."
     check_shape("importance", importance, (len(labels), None))
-    ax = plt.subplots(figsize=(6.2, 3.4))[1] if ax is None else ax
+    ax = plt.subplots(figsize=(max(6.2, 0.5 * len(labels)), 3.4))[1] if ax is None else ax
     rows = importance.numpy()
     for place, row in enumerate(rows):
         known = np.sort(row[np.isfinite(row)])[::-1]
@@ -227,33 +242,74 @@ def plot_importance(
 
 # %% ../../nbs/heads/18_reporting.ipynb #014c8e59
 def report(
-    model: nn.Module,  # an encoder that `HeadView` can read
+    model: nn.Module,  # an encoder, decoder or encoder–decoder of transformers
     tokenizer: Any,  # its tokenizer
     sentences: Sequence[Parsed] | Sequence[str] | None = None,  # None: the package's own, with trees
     title: str = "Attention heads",  # heading of the page
 ) -> Report:  # write it with `.write(path)`
-    "Write a page about the heads of `model`: roles, relevance and the attention of one sentence."
+    "Write a page about the heads of `model`: roles, importance, quality over heads, one sentence."
     parsed = [_parsed(each) for each in (read_conllu() if sentences is None else sentences)]
     view = HeadView(model)
-    roles = roles_of_encoder(view, tokenizer, parsed)
-    relevance = relevance_of_encoder(view, tokenizer, parsed[:16])
+    read, kind = reading_view(view), model_kind(view)
+    roles = roles_of_encoder(read, tokenizer, parsed)
     page = Report(title, f"{len(view.heads())} heads read on {len(parsed)} sentences.")
-    page.heading("Roles").text(_role_sentence(roles))
+    page.text(_kind_sentence(view, read)).heading("Roles").text(_role_sentence(roles))
     _add_figure(page, roles.plot(), "A square a head, coloured by role.")
     if roles.syntactic is not None:
         page.table(roles.syntactic.best().reset_index().round(3), "The best head of each relation")
-    page.heading("Relevance").text(
-        f"Relevance handed down from the output by the rule `{relevance.rule}`; "
-        f"{relevance.leak:.0%} of it was taken by biases and other constants on the way."
+    page.heading("Relevance" if kind == "encoder" else "Importance")
+    batches = own_batches(view, tokenizer, parsed[:16])
+    importance = _add_importance(page, view, tokenizer, parsed[:16], batches)
+    page.heading("Quality over heads").text(
+        "Heads fall silent, the least important first, on the sentences by which they were ordered; nothing "
+        f"is trained in between. The number is the model's own: {LOSSES[kind]}, mean over "
+        f"{len(parsed[:16])} sentences."
     )
-    _add_figure(page, plot_importance(relevance.importance, view.labels), "Shares within each layer.")
+    curve = quality_curve(view, importance, batches, own_loss(view, batches))
+    _add_figure(
+        page, plot_quality(curve, LOSSES[kind]), "Loss over the heads silenced, beside random orders."
+    )
     page.heading("One sentence")
     chosen = roles.to_frame().assign(named=lambda f: f["roles"].map(len)).sort_values("named").index[-1]
-    ax = plot_attention(*sentence_attention(view, tokenizer, parsed[0], HeadId(*chosen)))
+    ax = plot_attention(*sentence_attention(read, tokenizer, parsed[0], HeadId(*chosen)))
     _add_figure(page, ax, f"Head {HeadId(*chosen)}: {', '.join(roles.roles(HeadId(*chosen))) or 'no role'}.")
     frame = roles.to_frame().reset_index().drop(columns=["is_positional", "is_syntactic", "is_rare"])
     page.heading("All heads")
     return page.table(frame.assign(roles=frame["roles"].map(", ".join)).round(3), "Evidence, head by head")
+
+# %% ../../nbs/heads/18_reporting.ipynb #db207feb
+def _add_importance(
+    page: Report, view: HeadView, tokenizer: Any, parsed: list[Parsed], batches: list[dict[str, Tensor]]
+) -> Tensor:
+    "Measure the heads, draw each layer's shares, and return the table."
+    if model_kind(view) == "encoder":
+        found = relevance_of_encoder(view, tokenizer, parsed)
+        importance = shares = found.importance
+        page.text(
+            f"Relevance handed down from the output by the rule `{found.rule}`; "
+            f"{found.leak:.0%} of it was taken by biases and other constants on the way."
+        )
+    else:
+        importance = own_importance(view, batches)
+        shares = importance / importance.nansum(1, keepdim=True).clamp(min=1e-30)
+        page.text(
+            "How much the model's own loss would change without a head, to first order (Michel et al. 2019), "
+            "as a share of its layer."
+        )
+    _add_figure(page, plot_importance(shares, view.labels), "Shares within each layer.")
+    return importance
+
+
+def _kind_sentence(view: HeadView, read: HeadView) -> str:
+    "What kind of model the page is about, and what of it can be read."
+    kind = model_kind(view)
+    text = f"The model is an {kind}." if kind[0] == "e" else f"The model is a {kind}."
+    if kind == "encoder-decoder":
+        text += f" Roles and pictures are of the {len(read.heads())} heads of its encoder."
+    if kind == "decoder":
+        text += " A causal head cannot look ahead: no next word, no relation whose other word comes later. "
+        text += "A look at the first token is not counted, heads rest there."
+    return text
 
 
 def _role_sentence(roles: HeadRoles) -> str:

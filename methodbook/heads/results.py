@@ -25,10 +25,11 @@ from .attention import HeadView
 from .gates import attach_gates, train_gates, two_head_teacher
 from .grammar import GrammarPlan, planted_heads, save_grammar_unit
 from .minilm import minilm_unit, treebank_unit
+from .models import load_model
 from .ranking import ranking_gains, ranking_results, ranking_unit
 from .reporting import load_encoder, relevance_of_encoder, roles_of_encoder
 from .reporting import report as encoder_report
-from .roles import Annotated, head_roles, read_conllu
+from .roles import Annotated, head_roles, parse_texts, read_conllu
 from .translation import read_tatoeba
 from methodbook.heads.units import (
     compare_units,
@@ -472,7 +473,7 @@ def tour(
 
 
 _CLAIMED = ("base", "control", "keep_10", "roles", "scratch_10")
-TRANSLATION_UNITS = (*_CLAIMED, "rewound_10", "all_20")  # settings that the page shows
+TRANSLATION_UNITS = (*_CLAIMED, "rewound_10", "long", "all_20")  # settings that the page shows
 
 # %% ../../nbs/heads/19_results.ipynb #7c5ba8c4
 def reproduce(
@@ -529,17 +530,23 @@ def _plain(config: dict[str, Any]) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in config.items()}
 
 # %% ../../nbs/heads/19_results.ipynb #986158e5
+def _text_of(args: argparse.Namespace) -> Sequence[Any] | None:
+    "The sentences that the command names; None for the package's own."
+    if args.text is None:
+        return None
+    path = Path(args.text)
+    if path.suffix == ".conllu":
+        return read_conllu(path)
+    if not path.is_file():
+        raise MissingData(f"no file {path}: give a text with a sentence a line, or a .conllu file.")
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return lines if args.parser is None else parse_texts(lines, args.parser)
+
+
 def _write_report(args: argparse.Namespace) -> int:
     "Write the page about a model."
-    model, tokenizer = load_encoder(args.model)
-    path = Path(args.text) if args.text else None
-    sentences: Sequence[Any] | None = None
-    if path is not None and path.suffix == ".conllu":
-        sentences = read_conllu(path)
-    elif path is not None:
-        if not path.is_file():
-            raise MissingData(f"no file {path}: give a text with a sentence a line, or a .conllu file.")
-        sentences = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    sentences = _text_of(args)  # first: it is the cheaper to miss
+    model, tokenizer = load_encoder() if args.model is None else load_model(args.model)
     title = "MiniLM" if args.model is None else Path(args.model).name
     page = encoder_report(model, tokenizer, sentences, f"Attention heads of {title}")
     print(f"wrote {page.write(args.out)}")
@@ -551,8 +558,11 @@ def add_commands(
 ) -> None:
     "Add `report` to the commands of `methodbook heads`."
     command = subparsers.add_parser("report", help="write a page about the heads of a model")
-    command.add_argument("--model", metavar="FOLDER", help="a folder for AutoModel (default: MiniLM)")
+    model = "a folder, or a name on the hub: encoder, decoder or encoder-decoder (default: MiniLM)"
+    command.add_argument("--model", metavar="NAME_OR_PATH", help=model)
     text = "a .conllu file, or a text with a sentence a line (default: the package's sentences)"
     command.add_argument("--text", metavar="FILE", help=text)
+    parser = "a spaCy pipeline that parses the text, such as en_core_web_sm, for syntactic roles"
+    command.add_argument("--parser", metavar="PIPELINE", help=parser)
     command.add_argument("--out", default="heads.html", metavar="FILE", help="the page (default: heads.html)")
     command.set_defaults(run=_write_report)

@@ -39,8 +39,8 @@ from .attention import AttentionSite, HeadId, HeadView, TokenMask, _check_batche
 
 # %% auto #0
 __all__ = ['RELATIONS', 'DIRECTIONS', 'EmptyEvidence', 'Annotated', 'confidence', 'Positional', 'positional', 'merge_words',
-           'beats_baseline', 'Syntactic', 'syntactic', 'Rare', 'rare', 'Parsed', 'read_conllu', 'parsed_batches',
-           'word_counts', 'HeadRoles', 'head_roles']
+           'beats_baseline', 'Syntactic', 'syntactic', 'Rare', 'rare', 'Parsed', 'read_conllu', 'parsed_doc',
+           'parse_texts', 'parsed_batches', 'word_counts', 'HeadRoles', 'head_roles']
 
 # %% ../../nbs/heads/13_roles.ipynb #4b72c1aa
 class EmptyEvidence(UserWarning):
@@ -453,14 +453,68 @@ def read_conllu(
     return sentences
 
 # %% ../../nbs/heads/13_roles.ipynb #6e886e67
+def _sentences_of(doc: Any) -> list[list[Any]]:
+    "The words of each sentence of a parsed document."
+    words = list(doc)
+    fix = "Run the text through a pipeline with a parser, such as spacy.load('en_core_web_sm')."
+    known = all(hasattr(word, "head") and hasattr(word, "dep_") for word in words)
+    expect(known, "doc", "words with `.text`, `.head` and `.dep_`", doc, fix)
+    parsed = not words or any(word.dep_ for word in words)
+    expect(parsed, "doc", "a parsed document", "got one whose words have no relations", fix)
+    return [list(each) for each in doc.sents] if hasattr(doc, "sents") else [words]
+
+
+def parsed_doc(
+    doc: Any,  # a `Doc` of spaCy, or words with `.text`, `.head` and `.dep_`
+) -> list[Parsed]:  # its sentences
+    """Turn a parser's document into sentences with trees.
+
+    Raises `InputError` if nothing was parsed.
+    """
+    found = []
+    for words in _sentences_of(doc):
+        words = [word for word in words if word.text.strip()]
+        place = {word.i if hasattr(word, "i") else id(word): n for n, word in enumerate(words)}
+        arcs = []
+        for n, word in enumerate(words):
+            head = place.get(word.head.i if hasattr(word.head, "i") else id(word.head), n)
+            if head != n:  # the root is its own head
+                arcs.append(("dobj" if word.dep_ == "obj" else word.dep_, head, n))
+        if words:
+            found.append(Parsed(tuple(word.text for word in words), tuple(arcs)))
+    return found
+
+# %% ../../nbs/heads/13_roles.ipynb #e8f82338
+def parse_texts(
+    texts: Iterable[str],  # texts of one or more sentences
+    pipeline: Any = "en_core_web_sm",  # name or folder of a spaCy pipeline, or a function from text to `Doc`
+) -> list[Parsed]:
+    """Parse `texts` by spaCy.
+
+    Raises `MissingData` when spaCy or the pipeline is not installed.
+    """
+    if isinstance(pipeline, str | Path):
+        try:
+            import spacy
+
+            pipeline = spacy.load(pipeline)
+        except ImportError as error:
+            text = "parsing needs spaCy, which is not installed: pip install spacy, and one of its pipelines"
+            raise MissingData(f"{text}. Or give gold trees: a .conllu file.") from error
+        except OSError as error:
+            text = f"spaCy has no pipeline {str(pipeline)!r} here: python -m spacy download {pipeline}"
+            raise MissingData(f"{text}, or give the folder of one.") from error
+    return [sentence for text in texts for sentence in parsed_doc(pipeline(text))]
+
+# %% ../../nbs/heads/13_roles.ipynb #9658ca8a
 def parsed_batches(
-    tokenizer: Any,  # a fast tokenizer of transformers
+    tokenizer: Any,  # a tokenizer of transformers, fast or slow
     sentences: Sequence[Parsed],  # from `read_conllu`
     batch: int = 16,  # sentences at a time; neighbours in length
     longest: int = 128,  # sentences with more pieces are left out
 ) -> Iterator[Annotated]:  # inputs for the model with arcs and the word of each piece
     "Cut `sentences` into pieces and lay them into batches."
-    encoded = tokenizer([list(sentence.words) for sentence in sentences], is_split_into_words=True)
+    encoded, word_ids = _pieces(tokenizer, [list(sentence.words) for sentence in sentences])
     sizes = [len(ids) for ids in encoded["input_ids"]]
     order = sorted((n for n in range(len(sizes)) if sizes[n] <= longest), key=sizes.__getitem__)
     for start in range(0, len(order), batch):
@@ -468,8 +522,25 @@ def parsed_batches(
         ids = {key: [values[row] for row in rows] for key, values in encoded.items()}
         inputs = dict(tokenizer.pad(ids, return_tensors="pt"))
         width = inputs["input_ids"].shape[1]
-        words = [[*encoded.word_ids(row), *[None] * (width - sizes[row])] for row in rows]
+        words = [[*word_ids[row], *[None] * (width - sizes[row])] for row in rows]
         yield Annotated(inputs, [sentences[row].arcs for row in rows], words)
+
+# %% ../../nbs/heads/13_roles.ipynb #e5f3c1b2
+def _pieces(tokenizer: Any, sentences: list[list[str]]) -> tuple[Any, list[list[int | None]]]:
+    "The pieces of each sentence, and the word of each piece; a slow tokenizer cuts word by word."
+    if getattr(tokenizer, "is_fast", True):
+        encoded = tokenizer(sentences, is_split_into_words=True)
+        return encoded, [encoded.word_ids(row) for row in range(len(sentences))]
+    found, words = [], []
+    for sentence in sentences:
+        cut = [tokenizer(word, add_special_tokens=False)["input_ids"] for word in sentence]
+        plain = [piece for pieces in cut for piece in pieces]
+        whole = tokenizer.build_inputs_with_special_tokens(plain)
+        before = next(n for n in range(len(whole) + 1) if whole[n : n + len(plain)] == plain)
+        inside = [n for n, pieces in enumerate(cut) for _ in pieces]
+        words.append([*[None] * before, *inside, *[None] * (len(whole) - before - len(plain))])
+        found.append(whole)
+    return {"input_ids": found, "attention_mask": [[1] * len(ids) for ids in found]}, words
 
 
 def word_counts(

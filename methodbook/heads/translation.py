@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +33,7 @@ from ..core.runs import Run
 __all__ = ['PAD', 'UNKNOWN', 'BEGIN', 'END', 'Attention', 'EncoderLayer', 'DecoderLayer', 'Transformer', 'train_pieces',
            'pad_tokens', 'Corpus', 'make_corpus', 'read_tatoeba', 'Schedule', 'batches', 'batch_tensors',
            'batch_stream', 'token_loss', 'train_translation', 'translate', 'score_translations', 'sentence_statistics',
-           'bleu_of', 'paired_bootstrap', 'invented_pairs']
+           'bleu_of', 'character_statistics', 'chrf_of', 'paired_bootstrap', 'invented_pairs']
 
 # %% ../../nbs/heads/16_translation.ipynb #efd4b4c1
 def _check_sizes(minimum: int, **sizes: Any) -> None:
@@ -551,28 +552,73 @@ def bleu_of(
         brevity = np.exp(np.minimum(0, 1 - theirs / ours))
     return 100 * np.nan_to_num(precision * brevity)
 
+# %% ../../nbs/heads/16_translation.ipynb #3d5c6f26
+_ORDERS = range(1, 7)  # lengths of the character sequences of chrF
+
+
+def character_statistics(
+    outputs: Sequence[str],  # translations
+    references: Sequence[str],  # what was right
+) -> np.ndarray:  # `(N, 18)` integers: total here, total in the reference, matches; for each of six lengths
+    "Return the counts that chrF adds up, sentence by sentence."
+    check_same_length(outputs=outputs, references=references)
+    expect(len(outputs) > 0, "outputs", "at least one translation", "got none")
+    rows = []
+    for pair in zip(outputs, references, strict=True):
+        texts = ["".join(text.split()) for text in pair]
+        row: list[int] = []
+        for n in _ORDERS:
+            ours, theirs = (Counter(text[k : k + n] for k in range(len(text) - n + 1)) for text in texts)
+            row += [ours.total() if theirs else 0, theirs.total(), (ours & theirs).total()]
+        rows.append(row)
+    return np.array(rows)
+
+
+def chrf_of(
+    statistics: np.ndarray,  # `(..., N, 18)` from `character_statistics`
+) -> np.ndarray:  # `(...)`, in percent
+    "Return corpus chrF from the counts of its sentences (Popović 2015, with a recall weight of 2)."
+    total = statistics.sum(-2)
+    ours, theirs, matches = total[..., 0::3], total[..., 1::3], total[..., 2::3]
+    known = (ours > 0) & (theirs > 0)
+    number = np.maximum(known.sum(-1), 1)
+    precision = (known * matches / np.maximum(ours, 1)).sum(-1) / number
+    recall = (known * matches / np.maximum(theirs, 1)).sum(-1) / number
+    return 100 * 5 * precision * recall / np.maximum(4 * precision + recall, 1e-16)
+
 # %% ../../nbs/heads/16_translation.ipynb #6f35708e
+def _drawn(counts: np.ndarray, weights: np.ndarray, which: np.ndarray) -> np.ndarray:  # (draws, seeds, 1, k)
+    "Counts `(seeds, sentences, k)` added up over drawn sentences, for drawn seeds."
+    totals = np.stack([weights @ part for part in counts.astype(float)], 1)  # whole numbers, exact
+    return np.take_along_axis(totals, which[:, :, None], 1)[:, :, None]
+
+
 def paired_bootstrap(
-    first: np.ndarray,  # counts of one system, `(S, N, 10)`: seeds, sentences
+    first: np.ndarray,  # counts of one system, `(S, N, k)`: seeds, sentences
     second: np.ndarray,  # counts of the other on the same seeds and sentences
     draws: int = 1000,  # repetitions
     level: float = 0.95,  # share of the differences inside the interval
     seed: int = 0,  # of the draws
-) -> tuple[float, float, float]:  # mean difference `first - second` in BLEU, and the ends of its interval
-    "Compare two systems by BLEU over drawn sentences and drawn seeds."
+    score: Callable[[np.ndarray], np.ndarray] = bleu_of,  # or `chrf_of`, for counts of characters
+) -> tuple[float, float, float]:  # mean difference `first - second`, and the ends of its interval
+    "Compare two systems over drawn sentences and drawn seeds."
     expect(first.shape == second.shape and first.ndim == 3, "second", f"shape {first.shape}", second)
     expect(first.size, "first", "at least one seed and one sentence", first)
     check_integer("draws", draws, minimum=1)
     expect(0 < level < 1, "level", "a share between 0 and 1", level)
-    random, differences = np.random.default_rng(seed), np.empty(draws)
+    random, differences = np.random.default_rng(seed), []
     seeds, sentences = first.shape[:2]
-    for draw in range(draws):
-        rows, which = random.integers(sentences, size=sentences), random.integers(seeds, size=seeds)
-        weight = np.bincount(rows, minlength=sentences)
-        pair = [np.einsum("n,snk->sk", weight, part[which])[:, None] for part in (first, second)]
-        differences[draw] = (bleu_of(pair[0]) - bleu_of(pair[1])).mean()
-    low, high = np.quantile(differences, [(1 - level) / 2, (1 + level) / 2])
-    return float((bleu_of(first) - bleu_of(second)).mean()), float(low), float(high)
+    for start in range(0, draws, 250):
+        pairs = [
+            (random.integers(sentences, size=sentences), random.integers(seeds, size=seeds))
+            for _ in range(start, min(start + 250, draws))
+        ]
+        weights = np.array([np.bincount(rows, minlength=sentences) for rows, _ in pairs], float)
+        which = np.array([chosen for _, chosen in pairs])
+        scores = [score(_drawn(counts, weights, which)) for counts in (first, second)]
+        differences.append((scores[0] - scores[1]).mean(1))
+    low, high = np.quantile(np.concatenate(differences), [(1 - level) / 2, (1 + level) / 2])
+    return float((score(first) - score(second)).mean()), float(low), float(high)
 
 # %% ../../nbs/heads/16_translation.ipynb #6f4ca75c
 def invented_pairs(

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +19,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from ..core.errors import MissingData, expect
+from ..core.errors import MissingData, check_choice, expect
 from ..core.runs import load_result, load_state, read_log, save_result, save_state, snapshot
 from .attention import KINDS, HeadId, HeadView, TokenMask
 from .gates import attach_gates, frozen, train_gates
@@ -32,6 +33,8 @@ from methodbook.heads.translation import (
     Transformer,
     batch_stream,
     bleu_of,
+    character_statistics,
+    chrf_of,
     pad_tokens,
     paired_bootstrap,
     score_translations,
@@ -42,10 +45,10 @@ from methodbook.heads.translation import (
 )
 
 # %% auto #0
-__all__ = ['TranslationPlan', 'pack_statistics', 'unpack_statistics', 'translation_unit', 'translation_roles',
-           'translation_roles_unit', 'translation_results', 'shared_seeds', 'compare_units', 'translation_numbers',
-           'translation_frame', 'comparison_frame', 'roles_frame', 'kept_by_layer', 'closing_order',
-           'plot_closing_order']
+__all__ = ['TranslationPlan', 'pack_statistics', 'unpack_statistics', 'pack_characters', 'unpack_characters', 'translation_unit',
+           'translation_roles', 'translation_roles_unit', 'translation_results', 'shared_seeds', 'compare_units',
+           'translation_numbers', 'translation_frame', 'comparison_frame', 'roles_frame', 'kept_by_layer',
+           'closing_order', 'plot_closing_order']
 
 # %% ../../nbs/heads/16b_units.ipynb #1cfc2ed3
 @dataclass(frozen=True)
@@ -148,9 +151,20 @@ def _train_anew(
     chance = seed + 1000 if kind == "scratch" else seed
     model, heads = plan.model(corpus, chance), [HeadId(*head) for head in removed]
     prune_heads(HeadView(model), heads)
+    return _train_whole(plan, corpus, model, chance, work / f"{name}_{seed}"), heads
+
+
+def _train_long(plan: TranslationPlan, corpus: Corpus, seed: int, work: Path) -> _Trained:
+    "The unpruned counterpart of `scratch_k`: its weights, batches and epochs, with all heads."
+    model = plan.model(corpus, seed + 1000)
+    return _train_whole(plan, corpus, model, seed + 1000, work / f"long_{seed}"), []
+
+
+def _train_whole(
+    plan: TranslationPlan, corpus: Corpus, model: nn.Module, chance: int, folder: Path
+) -> nn.Module:  # `model`, trained by one schedule for as many epochs as base and its followers together
     schedule = Schedule(plan.epochs + plan.more_epochs, plan.batch, plan.step_size, plan.warmup)
-    options = {"folder": work / f"{name}_{seed}", "seed": chance}
-    return train_translation(model, corpus, schedule, **options), heads
+    return train_translation(model, corpus, schedule, folder=folder, seed=chance)
 
 # %% ../../nbs/heads/16b_units.ipynb #4556b8ba
 def pack_statistics(
@@ -167,17 +181,35 @@ def unpack_statistics(
     "Undo `pack_statistics`."
     return np.frombuffer(base64.b64decode(text), np.uint8).reshape(-1, 10).astype(int)
 
+
+def pack_characters(
+    statistics: np.ndarray,  # `(N, 18)` from `character_statistics`
+) -> str:  # text for a JSON file
+    "Pack the counts of characters: six of matches, and two lengths."
+    kept = np.concatenate([statistics[:, 2::3], statistics[:, :2]], 1)
+    expect(kept.max(initial=0) < 65536, "statistics", "counts below 65,536", f"got {kept.max(initial=0)}")
+    return base64.b64encode(zlib.compress(kept.astype("<u2").tobytes(), 9)).decode()
+
+
+def unpack_characters(
+    text: str,  # from `pack_characters`
+) -> np.ndarray:  # `(N, 18)` integers
+    "Undo `pack_characters`."
+    kept = np.frombuffer(zlib.decompress(base64.b64decode(text)), "<u2").reshape(-1, 8).astype(int)
+    ours, theirs = (np.maximum(kept[:, column, None] - np.arange(6), 0) for column in (6, 7))
+    return np.stack([np.where(theirs > 0, ours, 0), theirs, kept[:, :6]], 2).reshape(-1, 18)
+
 # %% ../../nbs/heads/16b_units.ipynb #3094de12
 def _train(plan: TranslationPlan, corpus: Corpus, seed: int, work: Path, folder: Path, name: str) -> _Trained:
     "Train the model of one unit."
     kind, _, number = name.partition("_")
-    known = name in ("base", "control", "control_all")
+    known = name in ("base", "control", "control_all", "long")
     known |= kind in ("keep", "lam", "scratch", "rewound", "all") and bool(number)
     expect(
         known, "setting", "the name of a unit", name, "Write it as 'keep_10', 'lam_0.003' or 'scratch_10'."
     )
-    if name == "base":
-        return _train_base(plan, corpus, seed, work)
+    if name in ("base", "long"):
+        return (_train_base if name == "base" else _train_long)(plan, corpus, seed, work)
     if kind in ("scratch", "rewound"):
         return _train_anew(plan, corpus, seed, work, folder, name)
     return (_train_control if kind == "control" else _train_gated)(plan, corpus, seed, work, name)
@@ -209,6 +241,7 @@ def translation_unit(
         outputs = translate(model.eval(), corpus, source, beam=plan.beam)
         numbers[part] = score_translations(outputs, target)
         numbers[part]["counts"] = pack_statistics(sentence_statistics(outputs, target))
+        numbers[part]["characters"] = pack_characters(character_statistics(outputs, target))
     path = folder / f"translation_{setting}_{seed}.json"
     save_result(path, numbers, config=asdict(plan), seeds=[seed], packages=["sentencepiece", "sacrebleu"])
     return path
@@ -322,23 +355,46 @@ def shared_seeds(
     "Return the seeds that all of `settings` have."
     return sorted(set.intersection(*(set(results.get(setting, {})) for setting in settings)))
 
+# %% ../../nbs/heads/16b_units.ipynb #70b39d63
+_SCORES = {  # a score -> where its counts are stored, how they are read, how it is computed
+    "BLEU": ("counts", unpack_statistics, bleu_of),
+    "chrF": ("characters", unpack_characters, chrf_of),
+}
 
-def _counts(results: _Results, setting: str, seeds: Sequence[int]) -> np.ndarray:  # (S, N, 10)
-    "Counts of the dev and test sentences of each seed."
-    parts = [[results[setting][seed][part]["counts"] for part in ("dev", "test")] for seed in seeds]
-    return np.array([np.concatenate([unpack_statistics(text) for text in pair]) for pair in parts])
+
+def _counts(results: _Results, setting: str, seeds: Sequence[int], score: str = "BLEU") -> np.ndarray:
+    "Counts of the dev and test sentences of each seed, `(S, N, k)`."
+    name, unpack, _ = _SCORES[score]
+    parts = [[results[setting][seed][part][name] for part in ("dev", "test")] for seed in seeds]
+    return np.array([np.concatenate([unpack(text) for text in pair]) for pair in parts])
 
 
 def compare_units(
     results: _Results,  # from `translation_results`
     first: str,  # a setting
     second: str,  # another
-) -> tuple[float, float, float]:  # BLEU of the first minus that of the second, and its 95 % interval
-    "Compare two settings on the seeds that both have, over dev and test sentences together."
+    score: str = "BLEU",  # or "chrF"
+) -> tuple[float, float, float]:  # score of the first minus that of the second, and its 95 % interval
+    """Compare two settings on the seeds that both have, over dev and test sentences together.
+
+    Raises `MissingData` without a common seed, or when a file was stored without the counts of `score`.
+    """
+    check_choice("score", score, tuple(_SCORES))
     seeds = shared_seeds(results, first, second)
     if not seeds:
         raise MissingData(f"no seed has both {first!r} and {second!r}: run these units first.")
-    return paired_bootstrap(*(_counts(results, setting, seeds) for setting in (first, second)))
+    name, _, function = _SCORES[score]
+    bare = [(unit, seed) for unit in (first, second) for seed in seeds if not _has(results[unit][seed], name)]
+    if bare:
+        fix = "Run it again with its work folder: the model is read, not trained, and the counts are stored."
+        raise MissingData(f"unit {bare[0][0]!r}, seed {bare[0][1]}, was stored without {name}. {fix}")
+    pair = (_counts(results, setting, seeds, score) for setting in (first, second))
+    return paired_bootstrap(*pair, score=function)
+
+
+def _has(unit: Mapping[str, Any], name: str) -> bool:
+    "Whether the counts `name` of a unit were stored."
+    return all(name in unit[part] for part in ("dev", "test"))
 
 # %% ../../nbs/heads/16b_units.ipynb #4b4675c1
 def translation_numbers(
@@ -363,7 +419,7 @@ def _left(unit: Mapping[str, Any]) -> pd.Series:  # share of the heads of each k
     return kept.groupby(lambda name: name.partition(" ")[0]).mean() / TranslationPlan().heads
 
 # %% ../../nbs/heads/16b_units.ipynb #6d40ec32
-_ORDER = ("base", "control", "keep", "lam", "all", "scratch", "rewound")  # of the rows of a table
+_ORDER = ("base", "control", "keep", "lam", "all", "long", "scratch", "rewound")  # of the rows of a table
 
 
 def _place(name: str) -> tuple[int, bool, str]:
@@ -401,8 +457,9 @@ def comparison_frame(
     """Compare `pairs` of settings, seed by seed and sentence by sentence.
 
     BLEU is over dev and test sentences together, its 95 % interval from `low` to `high`; `apart` tells
-    whether that leaves out 0. Of the `seeds` seeds one differs by `least` and one by `greatest`. chrF is the
-    mean of dev and test.
+    whether that leaves out 0. Of the `seeds` seeds one differs by `least` and one by `greatest`. The same
+    holds for chrF where the counts of characters were stored; else it is the mean of dev and test, and its
+    interval NaN.
     """
     rows: dict[str, dict[str, Any]] = {}
     for first, second in pairs:
@@ -413,14 +470,20 @@ def comparison_frame(
         single = bleu_of(_counts(results, first, seeds)) - bleu_of(_counts(results, second, seeds))
         row = {"BLEU": lost, "low": low, "high": high, "apart": low > 0 or high < 0}
         row |= {"least": float(single.min()), "greatest": float(single.max()), "seeds": len(seeds)}
-        chrf = [
-            results[first][seed][part]["chrf"] - results[second][seed][part]["chrf"]
-            for seed in seeds
-            for part in ("dev", "test")
-        ]
-        rows[f"{first} − {second}"] = row | {"chrF": float(np.mean(chrf))}
-    columns = ["BLEU", "low", "high", "apart", "least", "greatest", "chrF", "seeds"]
+        rows[f"{first} − {second}"] = row | _chrf_row(results, first, second, seeds)
+    columns = ["BLEU", "low", "high", "apart", "least", "greatest", "chrF", "chrF low", "chrF high", "seeds"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def _chrf_row(results: _Results, first: str, second: str, seeds: Sequence[int]) -> dict[str, float]:
+    "The difference in chrF, with its interval if the counts are there."
+    pairs = [(results[first][seed], results[second][seed]) for seed in seeds]
+    if all(_has(unit, "characters") for pair in pairs for unit in pair):
+        values = compare_units(results, first, second, "chrF")
+    else:
+        plain = [one[part]["chrf"] - other[part]["chrf"] for one, other in pairs for part in ("dev", "test")]
+        values = (float(np.mean(plain)), float("nan"), float("nan"))
+    return dict(zip(("chrF", "chrF low", "chrF high"), values, strict=True))
 
 # %% ../../nbs/heads/16b_units.ipynb #90e99947
 def roles_frame(

@@ -9,6 +9,7 @@ import pandas as pd
 import torch
 from torch import nn
 
+from ..core.claims import check_frame
 from .engines import Params, TaskBatch, initial_params
 from .inner import SGD
 from .loss import MetaLoss
@@ -81,8 +82,7 @@ CHECKS |= {
 
 def check_table() -> pd.DataFrame:  # number, statement, tests
     "Tabulate the checks of this chapter and their tests."
-    rows = [{"check": number, "statement": what, "tests": tests} for number, (what, tests) in CHECKS.items()]
-    return pd.DataFrame(rows).set_index("check")
+    return check_frame(CHECKS)
 
 # %% ../../nbs/ml3/39b_checks.ipynb #393836fe
 def _wide_problem(steps: int, **settings: bool) -> tuple[MetaProblem, TaskBatch, Params]:

@@ -25,6 +25,7 @@ from methodbook.core.claims import (
     audit_prose,
     audit_verdicts,
     check_frame,
+    checkout,
     data_folder,
     format_number,
     load_claims,
@@ -257,6 +258,16 @@ def test_tables_show_every_row_and_escape_their_texts():
     assert repr(ledger).endswith(", 1 holds, 24 not tested")
 
 
+def test_a_checkout_has_settings_and_notebooks(tmp_path, monkeypatch):
+    assert checkout() in (None, data_folder().parents[1])
+    monkeypatch.setattr("methodbook.core.claims.data_folder", lambda: tmp_path / "methodbook" / "data")
+    assert checkout() is None
+    (tmp_path / "nbs").mkdir()  # a folder of this name may lie beside any installed package
+    assert checkout() is None
+    (tmp_path / "settings.ini").touch()
+    assert checkout() == tmp_path
+
+
 def test_claims_of_another_chapter_or_format_are_refused(tmp_path):
     with recording(tmp_path):
         record([Claim(**GOOD)], {"F2.1": 2.5}, chapter="fisher")
@@ -426,10 +437,9 @@ def test_declared_claims_are_the_recorded_ones(chapter):
 
 
 def test_what_the_pages_say_is_what_the_ledger_says():
-    root = data_folder().parent.parent
+    root = checkout() or pytest.skip("the notebooks lie in a checkout")
     pages = sorted((root / "nbs").rglob("*.ipynb"))
-    if not pages:
-        pytest.skip("the notebooks are not installed with the package")
+    assert pages
     ledger, found = load_ledger(), []
     for page in pages:
         cells = json.loads(page.read_text(encoding="utf-8"))["cells"]

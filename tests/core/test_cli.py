@@ -289,7 +289,8 @@ def test_reproduce_records_full_runs_only(chapter, monkeypatch, capsys, tmp_path
     assert "recorded in the ledger" in capsys.readouterr().out
     assert main(["reproduce", "ml3", "--scale", "full"]) == 0  # not a checkout: nothing is recorded
     assert "recorded" not in capsys.readouterr().out
-    (tmp_path / "settings.ini").write_text("")
+    (tmp_path / "settings.ini").touch()
+    (tmp_path / "nbs").mkdir()
     assert main(["reproduce", "ml3", "--scale", "full"]) == 0
     assert "recorded in the ledger" in capsys.readouterr().out
 

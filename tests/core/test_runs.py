@@ -53,6 +53,17 @@ def test_write_atomic_replaces_and_leaves_nothing_else(tmp_path):
     assert [each.name for each in path.parent.iterdir()] == ["b.txt"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="only there a process can be asked for")
+def test_what_a_killed_writer_left_is_swept_by_the_next(tmp_path):
+    dead, here = 2**31 - 1, platform.node()  # no process has this number
+    names = [f".a.{here}-{dead}-0a.tmp", f".a.{here}-{os.getpid()}-0a.tmp", f".a.elsewhere-{dead}-0a.tmp"]
+    names += [f".b.{here}-{dead}-0a.tmp", f".a.{here}-x-y.tmp", ".a.tmp"]
+    for name in names:
+        (tmp_path / name).touch()
+    write_atomic(tmp_path / "a", "whole")
+    assert {each.name for each in tmp_path.iterdir()} == {"a", *names[1:]}
+
+
 def test_full_disk_is_a_clear_error_and_keeps_the_old_file(tmp_path):
     path = tmp_path / "state.bin"
     write_atomic(path, b"old")

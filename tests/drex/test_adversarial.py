@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from methodbook.core.claims import data_folder
+from methodbook.core.claims import checkout
 from methodbook.core.errors import InputError
 from methodbook.drex.adversarial import Discriminator, Push, gail, gail_table, teach
 from methodbook.drex.experiments import scripted_demonstrations
@@ -65,10 +65,8 @@ def test_gail_imitates_and_does_not_exceed():
 
 # %% ../../nbs/drex/45b_adversarial.ipynb #8190e244
 def test_recorded_runs_imitate_and_do_not_exceed():
-    checkout = data_folder().parents[1]
-    if not (checkout / "nbs").is_dir():
-        pytest.skip("the recorded results lie in a checkout, not in an installed package")
-    table = gail_table(folder=checkout / "results" / "drex")
+    root = checkout() or pytest.skip("the results lie in a checkout")
+    table = gail_table(folder=root / "results" / "drex")
     assert table.index.tolist() == [100, 101, 102, 103, 104]
     assert ((table["GAIL"] - table["demo mean"]).abs() < 20).all()  # of returns from -48 (random) to 180
     assert (table["D-REX"] > table["GAIL"] + 50).all()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from methodbook.core.claims import data_folder
+from methodbook.core.claims import checkout
 from methodbook.core.errors import InputError
 from methodbook.core.runs import load_result
 from methodbook.drex.atari import (
@@ -84,10 +84,8 @@ def test_a_game_is_stacked_and_repeats_itself():
 
 # %% ../../nbs/drex/44b_atari.ipynb #f38cf4ac
 def test_recorded_stages_ran():
-    checkout = data_folder().parents[1]
-    if not (checkout / "nbs").is_dir():
-        pytest.skip("the recorded results lie in a checkout, not in an installed package")
-    kept = load_result(checkout / "results" / "drex" / "atari.json")["numbers"]
+    root = checkout() or pytest.skip("the results lie in a checkout")
+    kept = load_result(root / "results" / "drex" / "atari.json")["numbers"]
     assert list(kept["levels"]) == list(kept["predicted"]) == ["0.01", "0.25", "0.5", "0.75", "1"]
     assert kept["steps"] == ATARI_SHORT.ppo.steps
     assert np.mean(kept["demonstrator"]) > kept["returns"]["random"]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from methodbook.core.claims import data_folder
+from methodbook.core.claims import checkout
 from methodbook.core.errors import InputError
 from methodbook.core.runs import load_result
 from methodbook.drex.diagnosis import (
@@ -62,10 +62,8 @@ def test_table_holds_means_of_both_returns():
 
 # %% ../../nbs/drex/46d_diagnosis.ipynb #f13ef8e7
 def test_recorded_diagnosis_blames_both():
-    checkout = data_folder().parents[1]
-    if not (checkout / "nbs").is_dir():
-        pytest.skip("the recorded results lie in a checkout, not in an installed package")
-    table = diagnosis_tables(checkout / "results" / "drex")[0]
+    root = checkout() or pytest.skip("the results lie in a checkout")
+    table = diagnosis_tables(root / "results" / "drex")[0]
     assert table["noise"].notna().sum() == 20
     for learner in ("warm", "cold", "cold, long"):
         assert blame(table, learner, "demonstrations") == "reward"
@@ -118,15 +116,13 @@ def test_a_finished_run_is_diagnosed(tmp_path, monkeypatch):
 
 # %% ../../nbs/drex/46d_diagnosis.ipynb #cf6aee5e
 def test_recorded_half_cheetah_blames_the_reward():
-    checkout = data_folder().parents[1]
-    if not (checkout / "nbs").is_dir():
-        pytest.skip("the recorded results lie in a checkout, not in an installed package")
-    row = stage_diagnosis("halfcheetah_priced", 8, checkout / "results" / "drex").loc[100]
+    root = checkout() or pytest.skip("the results lie in a checkout")
+    row = stage_diagnosis("halfcheetah_priced", 8, root / "results" / "drex").loc[100]
     assert row["fault, against the clone"] == "reward"
     assert row["learned: policy"] > row["learned: best level"]
     assert row["true: policy"] < 0 < row["true: clone"]
     assert row["spread at policy"] < row["spread at clone"]  # the members agree that standing is good
     assert row["effect of speed"] < 0.5 * row["strongest other effect"]
-    after = stage_diagnosis("halfcheetah", 8, checkout / "results" / "drex")
+    after = stage_diagnosis("halfcheetah", 8, root / "results" / "drex")
     assert (after["effect of speed"] > after["strongest other effect"]).all()
     assert after["fault, against the clone"].eq("nobody").sum() >= 4

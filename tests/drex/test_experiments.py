@@ -66,6 +66,10 @@ def test_every_trained_experiment_has_its_settings():
     first, second = (EXPERIMENTS[name]().settings for name in ("halfcheetah_priced", "halfcheetah"))
     assert first["ppo"].ctrl_coeff == 0.1  # as in the authors' code
     assert (second["ppo"].ctrl_coeff, second["noise"].idle) == (0, 20)
+    ours, theirs = (EXPERIMENTS[name]() for name in ("hopper", "hopper_authors"))
+    assert (ours.make().absorb, theirs.make().absorb) == ("zero", "repeat")
+    assert ours.settings["ppo"].natural_ends
+    assert ours.settings["ppo"].checkpoints == 10
 
 
 # %% ../../nbs/drex/46c_experiments.ipynb #684f935a

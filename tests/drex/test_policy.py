@@ -21,6 +21,7 @@ from methodbook.drex.policy import (
     Policy,
     ScrambledReward,
     VecLearnedReward,
+    _before_the_end,
     _extract,
     evaluate,
     random_policy,
@@ -28,6 +29,7 @@ from methodbook.drex.policy import (
     vec_env,
 )
 from methodbook.drex.reward import RewardEnsemble, RewardNet
+from methodbook.drex.trajectories import Demonstrations
 
 
 # %% ../../nbs/drex/45_policy.ipynb #8014949f
@@ -142,6 +144,27 @@ def test_warm_start_begins_as_a_clone():
     rule = point_run_demonstrator(states)
     assert np.abs(warm.act(states) - rule).mean() < 0.1  # the tremor of the hand is 0.1
     assert_allclose(warm.log_std, -0.3, atol=1e-6)  # the floor: the demonstrator's own would be log 0.1
+
+
+# %% ../../nbs/drex/45_policy.ipynb #0603627d
+def test_a_steady_start_keeps_the_normaliser_of_the_moving_steps():
+    demos = scripted_demonstrations(PointRun, point_run_demonstrator, 4, 1)
+    states = demos.pairs()[0]
+
+    def longer(item):  # the same episode, at rest for twice as long
+        rest = 2 * len(item)
+        more = [np.concatenate([x, np.repeat(x[-1:], rest, 0)]) for x in (item.obs, item.acts, item.rews)]
+        return replace(item, obs=more[0], acts=more[1], rews=more[2])
+
+    rested = Demonstrations([longer(each) for each in demos])
+    assert _before_the_end(rested).lengths.tolist() == demos.lengths.tolist()
+    still = Demonstrations([replace(each, obs=np.zeros_like(each.obs)) for each in demos])
+    assert len(_before_the_end(still).pairs()[0]) == len(states)  # an episode at rest from the start is kept
+    settings = PPOSettings(steps=512, n_envs=4, n_steps=64, batch=64, epochs=1, warm_steps=10)
+    for steady in (True, False):
+        warm = train_policy(PointRun, None, replace(settings, steady_start=steady), warm_start=rested)
+        close = np.abs(warm.mean - states.mean(0)).max() < 1e-3  # the normaliser begins with a count of 1e-4
+        assert close == steady
 
 
 # %% ../../nbs/drex/45_policy.ipynb #926dc876

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import pytest
 from scipy.stats import binom
 
-from methodbook.core.claims import data_folder
+from methodbook.core.claims import checkout
 from methodbook.core.cli import UsageError
 from methodbook.core.errors import InputError
 from methodbook.core.runs import load_result, save_result
@@ -35,28 +35,26 @@ from methodbook.drex.trajectories import write_npz
 
 # %% ../../nbs/drex/49_results.ipynb #e95824de
 def test_recorded_runs_keep_their_bounds():
-    checkout = data_folder().parents[1]
-    if not (checkout / "nbs").is_dir():
-        pytest.skip("the recorded results lie in a checkout, not in an installed package")
-    frames = grid_frames(load_result(checkout / "results" / "drex" / "colorgrid.json"))
+    root = checkout() or pytest.skip("the results lie in a checkout")
+    frames = grid_frames(load_result(root / "results" / "drex" / "colorgrid.json"))
     assert [len(frame) for frame in frames.values()] == [100] * 4
     assert frames["drex"]["better"].sum() >= 85
     assert frames["cells"]["better"].sum() <= 25  # a weight per cell cannot generalise
     assert frames["shuffled"]["better"].sum() <= 25
     accuracy = {name: frame["pair_accuracy"].mean() for name, frame in frames.items()}
     assert accuracy["cells"] > accuracy["drex"] > 0.75  # it orders the pairs even better
-    point = experiment_table("pointrun", checkout / "results" / "drex")
+    point = experiment_table("pointrun", root / "results" / "drex")
     assert len(point) >= 5
     assert point.index.min() >= FIRST_SEED
     assert (point["D-REX"] > point["demo best"]).all()
     assert point["D-REX"].mean() >= 130
-    car = experiment_table("mountaincar", checkout / "results" / "drex")
+    car = experiment_table("mountaincar", root / "results" / "drex")
     assert point.index.tolist() == car.index.tolist() == list(range(100, 110))
     assert (car["D-REX"] > car["demo best"]).all()
-    cheetah = experiment_table("halfcheetah", checkout / "results" / "drex")
+    cheetah = experiment_table("halfcheetah", root / "results" / "drex")
     assert cheetah.index.tolist() == [104, 105, 106, 107, 108]
     assert (cheetah["D-REX"] > cheetah["demo best"]).sum() >= 4
-    shuffled = experiment_table("pointrun_shuffled", checkout / "results" / "drex")
+    shuffled = experiment_table("pointrun_shuffled", root / "results" / "drex")
     assert len(shuffled) == 3
     assert (shuffled["D-REX"] < shuffled["demo mean"]).all()  # labels by a coin lead nowhere
 

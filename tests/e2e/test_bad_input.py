@@ -14,6 +14,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import sklearn.datasets  # noqa: F401  the import itself draws from Python's generator
 import torch
 from torch import nn
 
@@ -346,6 +347,15 @@ def quadratic(env=None, **options) -> ml3.ILQR:
     return ml3.ILQR(env, lambda s, a: (s**2).sum(), lambda s: (s**2).sum(), **options)
 
 
+def diverged(control, loss):
+    "The meta-gradient of a policy whose weights have become NaN."
+    first = ml3.initial_params(control.policy, 2, draws())
+    params = {name: torch.full_like(each, NAN) for name, each in first.items()}
+    parts = (loss, control.policy, control.task_loss, ml3.SGD(0.1))
+    problem = ml3.MetaProblem(*parts, inner_loss=control.inner_loss)
+    return problem.gradient(ml3.GoalReach(rollouts=1).sample(2, draws()), params)
+
+
 def episode(seed=0, steps=12, paid=True, **changes) -> drex.Trajectory:
     rng = np.random.default_rng(seed)
     parts = {"obs": rng.normal(size=(steps + 1, 2)), "acts": rng.uniform(-1, 1, size=(steps, 2))}
@@ -526,6 +536,36 @@ CORE = [
     ("map: a number", lambda p: core.parallel_map(abs, 3), "InputError", r"`items`.*got 3.*`range\(n\)`"),
     ("progress: a number", lambda p: core.progress(3), "InputError",
      r"something to loop over, got 3.*`range\(n\)`"),
+    ("restore: another tree", lambda p: core.restore({"line": p.line}, None), "StateError",
+     "the state has.*Save the same tree"),
+    ("result: numbers in a list", lambda p: core.save_result(p.folder / "r", [1], config={}, seeds=[]),
+     "InputError", "`numbers`: expected a dict.*Name its parts"),
+    ("result: no config", lambda p: core.save_result(p.folder / "r", {}, config=None, seeds=[]),
+     "InputError", "`config`: expected a dict, got None"),
+    ("result: one package", lambda p: core.save_result(p.folder / "r", {}, config={}, seeds=[], packages="a"),
+     "InputError", "`packages`: expected a list of names, got 'a'"),
+    ("write to a number", lambda p: core.write_atomic(3, "x"), "InputError",
+     "`path`: expected the name of a file or folder, got 3"),
+    ("run: no function", lambda p: p.run().loop(3, {}, 1), "InputError",
+     "`step`: expected a function of the state and the index, got 3"),
+    ("claims: no folder", lambda p: core.load_claims("fisher", p.folder / "no"), "MissingData",
+     r"no folder.*claims\.json below it, or give none"),
+    ("ledger: no folder", lambda p: core.load_ledger(p.folder / "no"), "MissingData",
+     r"no folder.*claims\.json below it, or give none"),
+    ("claims: a single one", lambda p: core.record(claim(), {}, chapter="fisher"), "InputError",
+     "a list of Claim objects, got.*into brackets"),
+    ("claim: number of none", lambda p: core.record([claim()], {"F1.2": 1.0}, chapter="fisher"),
+     "InputError", "declared claims, got F1.2. Declare"),
+    ("claim: measured words", lambda p: claim().measured("2.5"), "InputError",
+     "`ours of F1.1`: expected a finite number, got '2.5'"),
+    ("prose: no ledger", lambda p: core.audit_prose("", None), "InputError", "Take that of `load_ledger`"),
+    ("checks: list", lambda p: core.check_frame([1]), "InputError", "a dict of checks by number, got list"),
+    ("checks: no tests", lambda p: core.untested({1: ("is right", "a.b")}, "fisher", p.dir()), "MissingData",
+     "no tests in.*lie in a checkout"),
+    ("plot: colour", lambda p: core.contrast("reddish"), "InputError", "a colour such as '#2546C4' or 'red'"),
+    ("plot: dpi", lambda p: core.figure_png(plt.figure(), 0), "InputError", "`dpi`.*positive number, got 0"),
+    ("command: one text", lambda p: main("reproduce fisher"), "InputError",
+     r"`argv`: expected a list of words.*shlex\.split"),
 ]
 
 FISHER = [
@@ -692,6 +732,35 @@ FISHER = [
      "`b`: expected finite"),
     ("solve: short", lambda p: fisher.conjugate_gradient(lambda v: v[:1], p.y[:, 0]), "InputError",
      r"shape \(6,\), got"),
+    ("sizes: a number", lambda p: fisher.error_curve("A", 100, [0]), "InputError",
+     "`sizes`: expected a list with something in it, got 100"),
+    ("hidden units", lambda p: fisher.training_problem("network", hidden=1.5), "InputError",
+     "`hidden`: expected an integer.*got 1.5"),
+    ("generator: a number", lambda p: fisher.trace_estimate(torch.eye(3), generator=3), "InputError",
+     r"`generator`: expected a torch\.Generator, got 3"),
+    ("classes that do not overlap",
+     lambda p: fisher.logistic_optimum(np.array([[-2.0], [-1], [1], [2]]), np.array([0, 0, 1, 1])),
+     "InputError", "classes that overlap"),
+    ("labels of minus one", lambda p: fisher.logistic_optimum(np.ones((2, 1)), np.array([-1, 1])),
+     "InputError", "labels 0 and 1, both of them"),
+    ("data set: seed", lambda p: fisher.logistic_set("A", seed=-1), "InputError",
+     "`seed`: expected an integer from 0.*got -1"),
+    ("table: clip", lambda p: fisher.table_problem("wine", clip=-1), "InputError", "`clip`.*got -1"),
+    ("table: weights", lambda p: fisher.table_problem("wine").loss(torch.zeros(2)), "InputError",
+     r"`theta`: expected shape.*got shape \(2,\)"),
+    ("matrix of NaN",
+     lambda p: fisher.adaptation_error(torch.full((2, 2), NAN), torch.eye(2), torch.eye(2)),
+     "InputError", "`matrix`: expected finite numbers"),
+    ("mean as a list", lambda p: fisher.variance_adaptation([1.0], torch.ones(1)), "InputError",
+     "`mean`: expected a tensor, got list"),
+    ("no runs", lambda p: fisher.plot_interpolation([]), "InputError", "`runs`: expected at least one run"),
+    ("parameter in two groups",
+     lambda p: p.optimiser(params=[{"params": [p.net[0].weight]}, {"params": [p.net[0].weight]}]),
+     "InputError", "each parameter in one group, got 0.weight twice"),
+    ("inputs of another width", lambda p: p.fisher(x=p.x[:, :2]), "InputError",
+     r"`X`: expected inputs that the model takes.*\(6, 2\)"),
+    ("step from words", lambda p: fisher.two_point_descent("far"), "InputError",
+     "`theta`: expected numbers, got 'far'"),
 ]
 
 HEADS = [
@@ -1036,6 +1105,8 @@ ML3 = [
      "Did you mean 'sine'"),
     ("loss: folder", lambda p: ml3.MetaLoss.load(p.dir()), "InputError",
      "a file, got the folder.*Name a file in it"),
+    ("policy of NaN", lambda p: diverged(p.control(), p.keep(lambda: ml3.MetaLoss(8, hidden=(4,)))),
+     "NonFiniteError", "inner step 0 of task 0"),
 ]
 
 DREX = [
@@ -1373,6 +1444,19 @@ BENCH = [
      "r.gz: expected a gzip file.*Name"),
     ("records: new kind", lambda p: bench.RecordWriter(p.folder / "r").write({"kind": "x"}), "InputError",
      "Its kind is one"),
+    ("an arm with itself", lambda p: bench.compare(p.records, "torch", "torch"), "InputError",
+     "`candidate`: expected another arm than the baseline, got 'torch'"),
+    ("compare: a number", lambda p: bench.compare(p.records, 5), "InputError",
+     "an arm, or the Records of an older run, got 5"),
+    ("compare: file name", lambda p: bench.compare("run.jsonl", "torch"), "InputError",
+     "`records`: expected Records.*got 'run.jsonl'"),
+    ("campaign: name", lambda p: bench.campaign("mlp", "torch", p.folder), "InputError",
+     "`plan`: expected a Plan, got 'mlp'. See `Plan`"),
+    ("level 95", lambda p: bench.binomial_interval(1, 2, level=95), "InputError", "Write 0.95, not 95"),
+    ("plan: a number", lambda p: bench.Plan(workloads=5), "InputError",
+     "`workloads`: expected names, or work of your own.*got 5"),
+    ("survey: another thing", lambda p: p.survey.select(entities="GPU"), "InputError",
+     "`entities`: expected None or a list of names, got 'GPU'"),
 ]
 
 ROWS = {"core": CORE, "fisher": FISHER, "heads": HEADS, "ml3": ML3, "drex": DREX, "bench": BENCH}
@@ -1435,6 +1519,9 @@ COMMANDS = [
 # Odd but right: what must not be refused, with what it gives.
 
 GOOD = [
+    ("seeds from a generator",
+     lambda p: core.load_result(p.made("r.json", lambda path: core.save_result(
+         path, {"a": 1}, config={}, seeds=(seed for seed in (3, 4)))))["seeds"], [3, 4]),
     ("numpy integers as seeds", lambda p: len(core.child_seeds(np.int64(3), np.int32(2))), 2),
     ("numpy numbers as settings", lambda p: p.run({"lr": np.float32(0.5)}, every=np.int64(3)).every, 3),
     ("unsigned integer", lambda p: core.check_integer("n", np.uint8(1), minimum=1), None),

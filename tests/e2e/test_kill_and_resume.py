@@ -6,9 +6,11 @@ works; so torch and the chapters are loaded once, not once a kill.
 """
 
 import contextlib
+import io
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -102,6 +104,66 @@ def gates():
     return work
 
 
+def translation():
+    "heads: an encoder-decoder Transformer of 1,850 weights, with dropout, on pairs of made-up tokens."
+    from methodbook.heads.translation import Corpus, Schedule, Transformer, train_translation
+
+    rng = random.Random(0)
+    pairs = [[[rng.randrange(4, 20) for _ in range(rng.randrange(2, 6))] for _ in "ab"] for _ in range(30)]
+    corpus = Corpus({}, None, None, {"train": pairs})
+    schedule = Schedule(epochs=15, batch=8, warmup=10)
+
+    def work(folder):
+        model = Transformer(20, 20, 8, 2, 1, 1, 9, generator=torch.Generator().manual_seed(0))
+        train_translation(model, corpus, schedule, folder=folder, every=4)
+
+    return work
+
+
+def units():
+    "heads: units of the translation experiment, each of which needs those before it and writes a result."
+    import warnings
+
+    from methodbook.heads.translation import invented_pairs, make_corpus
+    from methodbook.heads.units import TranslationPlan, translation_unit
+
+    pairs = invented_pairs(48)
+    corpus = make_corpus({"train": pairs, "dev": pairs[:4], "test": pairs[4:8]}, size=60)
+    layers = {"width": 16, "heads": 2, "encoder_layers": 2, "decoder_layers": 1, "hidden": 9}
+    plan = TranslationPlan(epochs=2, more_epochs=2, batch=16, beam=1, **layers)
+
+    def work(folder):
+        places = {"folder": Path(folder) / "results", "work": Path(folder) / "work"}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the gates of so short a run are undecided
+            for setting in ("base", "keep_3", "rewound_3"):
+                if not (places["folder"] / f"translation_{setting}_0.json").is_file():
+                    translation_unit(setting, 0, corpus, plan, **places)
+
+    with tempfile.TemporaryDirectory() as folder:  # load what the score needs
+        work(folder)
+    return work
+
+
+def grammar():
+    "heads: the stages of the experiment on the invented language."
+    import warnings
+
+    from methodbook.heads.grammar import GrammarPlan, save_grammar_unit
+    from methodbook.heads.ranking import ranking_unit
+
+    plan = GrammarPlan(steps=4, gate_steps=4, batch=8, among=64, lams=(1e-2,), targets=(8,), tested=20)
+
+    def work(folder):
+        results, stages = Path(folder) / "results", Path(folder) / "work"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the gates of so short a run are undecided
+            save_grammar_unit(0, plan, results, stages)
+            ranking_unit(0, plan, results, stages, orders=2, looked=8)
+
+    return work
+
+
 def natural():
     "fisher: natural gradient with drawn labels, an average of matrices, momentum and moving damping."
     from methodbook.fisher.optimisers import NaturalGradient
@@ -132,6 +194,23 @@ def comparison():
     return work
 
 
+def reproduce():
+    "fisher: `methodbook reproduce` with three of the seven files of its small scale."
+    from methodbook.core.cli import main
+    from methodbook.fisher import results
+
+    every = results._jobs
+    chosen = ("figure_5", "convergence", "noise")
+    results._jobs = lambda scale, seeds: {name: every(scale, seeds)[name] for name in chosen}
+
+    def work(folder):
+        words = ["reproduce", "fisher", "--scale", "small", "--seeds", "1", "--resume", "--folder", folder]
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert main(words) == 0
+
+    return work
+
+
 def meta():
     "ml3: a learned loss."
     from methodbook.ml3.engines import TaskBatch
@@ -149,6 +228,40 @@ def meta():
         loss = MetaLoss.supervised(1, hidden=(6,), generator=torch.Generator().manual_seed(0))
         options = {"inner_steps": 2, "meta_batch": 3, "iters": 40, "folder": folder, "every": 4}
         meta_train(loss, torch.nn.Sequential(*layers), Sines(), "mse", inner=SGD(0.1), **options)
+
+    return work
+
+
+def seeds():
+    "ml3: an experiment on six seeds, which writes its file after each."
+    from methodbook.ml3.experiments import EXPERIMENTS, run_experiment
+
+    def experiment(seed):
+        rng = torch.Generator().manual_seed(seed)
+        matrix = torch.randn(40, 40, generator=rng) / 40
+        for _ in range(1000):
+            matrix = matrix + 1e-3 * (matrix @ matrix.T - matrix)
+        return {"path": matrix[0].tolist()}
+
+    EXPERIMENTS["car"] = experiment
+    return lambda folder: run_experiment("car", 6, folder, resume=True)
+
+
+def reward():
+    "drex: an ensemble of rewards, with parts of the input hidden at random."
+    from methodbook.core.runs import save_state, snapshot
+    from methodbook.drex.environments import PointRun
+    from methodbook.drex.ranking import from_returns, rollouts
+    from methodbook.drex.reward import learn_reward
+
+    rng = np.random.default_rng(1)
+    episodes = rollouts(PointRun, lambda obs: rng.uniform(-1, 1, (len(obs), 2)), [0.0] * 4, 1)
+    ranked = from_returns(episodes, snippet=10)
+    tiny = {"n_nets": 2, "hidden": (4,), "pairs": 40, "batch": 8, "updates": 600, "input_dropout": 0.5}
+
+    def work(folder):
+        ensemble, _ = learn_reward(ranked, **tiny, early_stop=50, folder=folder)
+        save_state(Path(folder) / "reward", snapshot(ensemble.nets))
 
     return work
 
@@ -192,7 +305,17 @@ def launches():
     return lambda folder: run(Plan(workloads="mlp", **arms), Path(folder) / "run.jsonl", resume=True)
 
 
-JOBS = {job.__name__: job for job in (plain, gates, natural, comparison, meta, stages, launches)}
+def campaign():
+    "bench: two files of records, a launch each, in which an arm meets its copy."
+    from methodbook.bench.comparison import campaign as collect
+    from methodbook.bench.runner import Plan
+
+    plan = Plan(workloads="mlp", batches=(3,), rounds=2, block_ms=2.0, launches=1)
+    return lambda folder: collect(plan, "numpy", folder, comparisons=2)
+
+
+_HEADS, _FISHER, _ML3 = (gates, translation, units, grammar), (natural, comparison, reproduce), (meta, seeds)
+JOBS = {job.__name__: job for job in (plain, *_HEADS, *_FISHER, *_ML3, reward, stages, launches, campaign)}
 
 
 def serve():
@@ -249,7 +372,10 @@ def server():
 
 
 def content(folder):
-    return {str(each.relative_to(folder)): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+    "The bytes of all files, but for the day on which a result was written."
+    day = re.compile(rb'"date": "[-\d]{10}"')
+    files = (each for each in folder.rglob("*") if each.is_file())
+    return {str(each.relative_to(folder)): day.sub(b"", each.read_bytes()) for each in files}
 
 
 def whole(server, folder, job):
@@ -290,7 +416,10 @@ def test_twenty_kills_at_random_moments_leave_no_trace(server, tmp_path):
     assert [record["step"] for record in read_log(reference / "log.jsonl")] == list(range(TOTAL))
 
 
-@pytest.mark.parametrize("job", ["gates", "natural", "meta", "stages"])
+WORK = (*_HEADS, natural, reproduce, *_ML3, reward, stages)
+
+
+@pytest.mark.parametrize("job", [job.__name__ for job in WORK])
 def test_a_chapters_training_is_the_same_after_kills(server, tmp_path, job):
     reference = tmp_path / "unbroken"
     whole(server, reference, job)  # loads the chapter
@@ -321,18 +450,24 @@ def test_a_comparison_of_optimisers_is_the_same_after_kills(server, tmp_path):
         assert list(content(folder)) == [str(name)]
 
 
-def test_a_measurement_keeps_its_launches_and_does_the_rest_after_kills(server, tmp_path):
-    whole(server, tmp_path / "unbroken", "launches")
-    seconds = whole(server, tmp_path / "again", "launches")
-    expected = launch_table(read(tmp_path / "unbroken" / "run.jsonl"))
-    for folder in broken(server, tmp_path, "launches", seconds):
-        records = read(folder / "run.jsonl")
+def check_launches(folder, expected):
+    "Each file of records in `folder` is one run with the launches that its namesake in `expected` has."
+    assert sorted(content(folder)) == sorted(content(expected))
+    for path in folder.iterdir():
+        records = read(path)
         assert len({row["run_id"] for row in records.rows}) == 1
-        found = launch_table(records)
+        found, wanted = (launch_table(each) for each in (records, read(expected / path.name)))
         columns = ["cell", "arm", "launch"]
-        assert found[columns].equals(expected[columns])
+        assert found[columns].equals(wanted[columns])
         assert records.of("end")[-1]["reason"] == "launches"
-        assert [each.name for each in folder.iterdir()] == ["run.jsonl"]
+
+
+@pytest.mark.parametrize("job", ["launches", "campaign"])
+def test_a_measurement_keeps_its_launches_and_does_the_rest_after_kills(server, tmp_path, job):
+    whole(server, tmp_path / "unbroken", job)
+    seconds = whole(server, tmp_path / "again", job)
+    for folder in broken(server, tmp_path, job, seconds):
+        check_launches(folder, tmp_path / "unbroken")
 
 
 def test_a_kill_before_each_system_call_leaves_no_trace(server, tmp_path):

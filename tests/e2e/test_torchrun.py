@@ -1,7 +1,7 @@
 """`torchrun --nproc-per-node 2` and a sweep on Dask get what one process gets.
 
-One program for the three sums that a group shares: curvature, head statistics and meta-gradients. The file is
-also that program: each process takes its share of the data and writes what it found.
+One program for the sums that a group shares: curvature, statistics and importance of heads, meta-gradients.
+The file is also that program: each process takes its share of the data and writes what it found.
 """
 
 import os
@@ -20,7 +20,9 @@ from methodbook.drex.tabular import grid_table
 from methodbook.fisher.curvature import fisher
 from methodbook.heads.attention import HeadView
 from methodbook.heads.grammar import planted_heads
+from methodbook.heads.importance import ablation, lrp, taylor
 from methodbook.heads.roles import Annotated, head_roles
+from methodbook.heads.translation import Attention
 from methodbook.ml3.engines import TaskBatch
 from methodbook.ml3.inner import SGD
 from methodbook.ml3.loss import MetaLoss
@@ -46,6 +48,23 @@ def roles(batches):
     return {"numbers": torch.from_numpy(numbers), "accuracy": arcs.accuracy, "n_arcs": arcs.n_arcs}
 
 
+def importance(share):
+    "What each measure says of four heads, on some of seven sequences of unequal weight."
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 8), Attention(8, 4)).double()
+    x = torch.randn(7, 5, 8, dtype=torch.float64) * torch.arange(1, 8)[:, None, None]
+    view, batches = HeadView(model), share(list(x.split(1)))
+
+    def loss(model, batch):
+        return model(batch).square().sum((1, 2))
+
+    found = {reduce: taylor(view, batches, loss, reduce) for reduce in ("token_abs", "example_abs")}
+    found |= {mode: ablation(view, batches, loss, mode=mode) for mode in ("zero", "mean")}
+    relevance = lrp(view, batches, score=lambda output: output.amax(-1))
+    sums = (relevance.score, relevance.arrived, relevance.predictions)
+    return found | {"relevance": relevance.importance, "sums": torch.tensor(sums, dtype=torch.float64)}
+
+
 def learned():
     "Weights of a loss after three outer steps on five tasks; plain descent, so that a wrong scale shows."
     generator = torch.Generator().manual_seed(0)
@@ -68,7 +87,8 @@ def curvature(share, shared):
 def main(folder):
     torch.set_num_threads(1)
     distributed.init_process_group("gloo")
-    found = {"roles": roles(local_share), "loss": learned(), "fisher": curvature(local_share, True)}
+    found = {"roles": roles(local_share), "importance": importance(local_share), "loss": learned()}
+    found["fisher"] = curvature(local_share, True)
     save_state(f"{folder}/{distributed.get_rank()}.state", found)
     distributed.destroy_process_group()
 
@@ -80,7 +100,8 @@ def test_torchrun_with_two_processes_equals_one(tmp_path):
         [*words, __file__, str(tmp_path)], env=env, capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr
-    alone = {"roles": roles(list), "loss": learned(), "fisher": curvature(lambda data: data, False)}
+    alone = {"roles": roles(list), "importance": importance(list), "loss": learned()}
+    alone["fisher"] = curvature(lambda data: data, False)
     assert int(alone["roles"]["n_arcs"].sum()) > 0
     for rank in range(2):
         found = load_state(tmp_path / f"{rank}.state")

@@ -12,6 +12,7 @@ from torch import nn
 
 from methodbook.core.errors import InputError, MethodbookError, MissingData
 from methodbook.heads.attention import HeadId, HeadView
+from methodbook.heads.models import load_model
 from methodbook.heads.reporting import (
     explorer,
     load_encoder,
@@ -24,6 +25,7 @@ from methodbook.heads.reporting import (
     sentence_attention,
 )
 from methodbook.heads.roles import read_conllu
+from methodbook.heads.zoo import tiny_model
 
 
 # %% ../../nbs/heads/18_reporting.ipynb #af6887dc
@@ -54,6 +56,9 @@ def test_sentence_attention():
     assert words == ["Unbelievably", "tall", "giraffes"]
     assert weights.shape == (3, 3)
     assert (weights.sum(1) <= 1 + 1e-6).all()  # the rest goes to the special tokens
+    others = ["Yes", "The old gardener slowly waters the roses ."]
+    padded = sentence_attention(view, tokenizer, "Unbelievably tall giraffes", head, others)[1]
+    assert np.abs(padded - weights).max() < 1e-5  # float32, in a batch of three lengths
     ax = plot_attention(words, weights, [(0, 1)])
     assert len(ax.patches) == 1
     plt.close(ax.figure)
@@ -84,6 +89,24 @@ def test_explorer_reacts():
     assert bytes(seen._picture.value) != after
 
 
+def test_explorer_of_a_batch():
+    pytest.importorskip("ipywidgets")
+    texts = ["Dogs bark .", "The old gardener slowly waters the roses .", "Rain falls ."]
+    seen = explorer(sentence=texts)
+    first = bytes(seen._picture.value)
+    assert next(label for label, _ in seen.controls["sentence"].options) == "0: Dogs bark ."
+    seen.controls["sentence"].value = texts[2]
+    assert bytes(seen._picture.value) != first
+    words, weights = seen.scene.read()
+    assert words == ["Rain", "falls", "."]
+    alone = sentence_attention(seen.scene.view, seen.scene.tokenizer, texts[2], seen.scene.head)[1]
+    assert np.abs(weights - alone).max() < 1e-5  # float32, padded to the longest of the batch
+    with pytest.raises(InputError, match="`sentence`: expected one of the 3 of the batch"):
+        seen.update(sentence="Cats purr .")
+    with pytest.raises(InputError, match="`sentence`: expected a sentence, or several"):
+        explorer(sentence=[], headless=True)
+
+
 def test_explorer_without_widgets(monkeypatch):
     seen = explorer(headless=True)
     words, weights = seen.update(sentence="Dogs bark .")
@@ -102,15 +125,42 @@ def test_explorer_without_widgets(monkeypatch):
         explorer()
 
 
-# %% ../../nbs/heads/18_reporting.ipynb #db207feb
+# %% ../../nbs/heads/18_reporting.ipynb #83f68aad
 def test_report_is_one_page(tmp_path):
     model, tokenizer = load_encoder()
     page = report(model, tokenizer, ["A cat sleeps here .", "Two dogs run away ."])
     text = page.write(tmp_path / "page.html").read_text()
-    assert text.count("<img") == 3
+    assert text.count("<img") == 4
+    assert "The model is an encoder." in text
     assert 'src="http' not in text
     assert "72 heads read on 2 sentences" in text
     assert model.config._attn_implementation == "sdpa"
+
+
+@pytest.mark.parametrize(("family", "heads"), [("gpt2", 8), ("llama", 16), ("bart", 24)])
+def test_report_of_other_kinds(tmp_path, family, heads):
+    words = sorted({word for text in _TEXTS for word in text.split()})
+    model, tokenizer = load_model(_stored(tmp_path / "model", family, words))
+    text = report(model, tokenizer, _TEXTS).write(tmp_path / "page.html").read_text()
+    assert f"{heads} heads read on 2 sentences" in text
+    assert text.count("<img") == 4
+    assert ("its encoder" in text) == (family == "bart")
+    assert ("cannot look ahead" in text) == (family != "bart")
+
+
+_TEXTS = ["A cat sleeps here .", "Two dogs run away ."]
+
+
+def _stored(folder, family, words):
+    "A tiny model with a tokenizer of whole words, in a folder."
+    tokenizers, hub = pytest.importorskip("tokenizers"), pytest.importorskip("transformers")
+    tiny_model(family).save_pretrained(folder)
+    vocabulary = {word: n for n, word in enumerate(("<pad>", "</s>", "<unk>", *words))}
+    kernel = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="<unk>"))
+    kernel.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    special = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    hub.PreTrainedTokenizerFast(tokenizer_object=kernel, **special).save_pretrained(folder)
+    return folder
 
 
 # %% ../../nbs/heads/18_reporting.ipynb #69faf6c2

@@ -24,8 +24,14 @@ from methodbook.heads.results import (
     reproduce,
     unit_numbers,
 )
-from methodbook.heads.translation import bleu_of
-from methodbook.heads.units import kept_by_layer, translation_numbers, translation_results, unpack_statistics
+from methodbook.heads.translation import bleu_of, chrf_of
+from methodbook.heads.units import (
+    kept_by_layer,
+    translation_numbers,
+    translation_results,
+    unpack_characters,
+    unpack_statistics,
+)
 
 
 # %% ../../nbs/heads/19_results.ipynb #f9b63e5a
@@ -125,6 +131,9 @@ def test_stored_translations():
                 counts = unpack_statistics(unit[part]["counts"])
                 assert len(counts) == 1500
                 assert abs(float(bleu_of(counts)) - unit[part]["bleu"]) < 0.01  # our sum and sacreBLEU's
+                if "characters" in unit[part]:
+                    characters = unpack_characters(unit[part]["characters"])
+                    assert abs(float(chrf_of(characters)) - unit[part]["chrf"]) < 1e-6
     for name in ("scratch_10", "rewound_10"):
         for seed in set(results.get("keep_10", {})) & set(results.get(name, {})):
             assert results["keep_10"][seed]["removed"] == results[name][seed]["removed"]
@@ -144,5 +153,11 @@ def test_report_command(tmp_path, capsys):
     missing = parser.parse_args(["report", "--text", str(tmp_path / "no.txt")])
     with pytest.raises(MissingData, match="a sentence a line"):
         missing.run(missing)
+    nowhere = parser.parse_args(["report", "--model", str(tmp_path / "a" / "b" / "c")])
+    with pytest.raises(MissingData, match="no model folder"):
+        nowhere.run(nowhere)
+    unparsed = parser.parse_args(["report", "--text", str(text), "--parser", str(tmp_path / "no_pipeline")])
+    with pytest.raises(MissingData, match="spaCy"):  # neither installed, or no such pipeline
+        unparsed.run(unparsed)
     with pytest.raises(InputError, match="`scale`"):
         reproduce(scale="huge")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 
 import matplotlib.pyplot as plt
@@ -25,6 +26,8 @@ from methodbook.heads.roles import (
     confidence,
     head_roles,
     merge_words,
+    parse_texts,
+    parsed_doc,
     positional,
     rare,
     read_conllu,
@@ -264,6 +267,45 @@ def test_ties_all_count():
 
 
 # %% ../../nbs/heads/13_roles.ipynb #65dff9c9
+def test_parses_of_spacy():
+    spacy_tokens = pytest.importorskip("spacy.tokens")
+    words = ["Dogs", "chase", "  ", "fat", "cats", ".", "They", "were", "seen"]
+    heads, deps = (
+        [1, 1, 1, 4, 1, 1, 8, 8, 8],
+        ["nsubj", "ROOT", "", "amod", "dobj", "punct", "nsubjpass", "auxpass", "ROOT"],
+    )
+    vocab = pytest.importorskip("spacy.vocab").Vocab()
+    doc = spacy_tokens.Doc(vocab, words=words, heads=heads, deps=deps)
+    first, second = parsed_doc(doc)
+    assert first.words == ("Dogs", "chase", "fat", "cats", ".")  # without the white space
+    assert first.arcs == (("nsubj", 1, 0), ("amod", 3, 2), ("dobj", 1, 3), ("punct", 1, 4))
+    assert second == Parsed(("They", "were", "seen"), (("nsubjpass", 2, 0), ("auxpass", 2, 1)))
+    assert parse_texts(["a", "b"], lambda text: doc) == [first, second] * 2
+    with pytest.raises(InputError, match="`doc`: expected a parsed document, got one whose words have no"):
+        parsed_doc(spacy_tokens.Doc(vocab, words=["Dogs", "bark"]))
+    with pytest.raises(MissingData, match="has no pipeline 'no_such' here: python -m spacy download no_such"):
+        parse_texts(["a"], "no_such")
+
+
+class _Word:
+    "A word as a parser gives it; by default its own head."
+
+    def __init__(self, text, dep_, head=None):
+        self.text, self.dep_, self.head = text, dep_, head or self
+
+
+def test_parses_of_any_parser(monkeypatch):
+    verb = _Word("chase", "root")
+    doc = [_Word("Dogs", "nsubj", verb), verb, _Word("cats", "obj", verb)]
+    assert parsed_doc(doc) == [Parsed(("Dogs", "chase", "cats"), (("nsubj", 1, 0), ("dobj", 1, 2)))]
+    assert parsed_doc([]) == []
+    with pytest.raises(InputError, match=r"`doc`: expected words with `\.text`, `\.head` and `\.dep_`"):
+        parsed_doc("Dogs chase cats")
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(MissingData, match="parsing needs spaCy, which is not installed"):
+        parse_texts(["Dogs bark."])
+
+
 def test_package_sentences_are_trees():
     sentences = read_conllu()
     assert len(sentences) >= 50

@@ -17,6 +17,8 @@ from methodbook.heads.translation import (
     Transformer,
     _search,
     bleu_of,
+    character_statistics,
+    chrf_of,
     invented_pairs,
     make_corpus,
     pad_tokens,
@@ -116,6 +118,29 @@ def test_tatoeba_missing(tmp_path, monkeypatch):
         read_tatoeba(download=False)
 
 
+# %% ../../nbs/heads/16_translation.ipynb #afd8e8e6
+@pytest.mark.parametrize(
+    "pairs", [[("ab c", "abd")], [("", "x"), ("Der Hund.", "Die Hunde")], [("a", "bcdefgh")]]
+)
+def test_chrf_is_that_of_sacrebleu(pairs):
+    pytest.importorskip("sacrebleu")
+    outputs, references = zip(*pairs, strict=True)
+    theirs = score_translations(outputs, references)["chrf"]
+    assert abs(float(chrf_of(character_statistics(outputs, references))) - theirs) < 1e-9  # the same formula
+
+
+def test_chrf_of_many_sentences():
+    pairs = invented_pairs(40)
+    outputs, references = [target for _, target in pairs], [target for _, target in pairs[1:] + pairs[:1]]
+    counts = character_statistics(outputs, references)
+    assert counts.shape == (40, 18)
+    expected = score_translations(outputs, references)["chrf"]
+    assert abs(float(chrf_of(counts)) - expected) < 1e-9
+    both = chrf_of(np.stack([counts, character_statistics(references, references)]))
+    assert both.tolist() == pytest.approx([expected, 100])
+    assert chrf_of(character_statistics([""], [""])) == 0
+
+
 # %% ../../nbs/heads/16_translation.ipynb #3f14a86f
 def _train_small(folder, epochs, **options):
     corpus = make_corpus({"train": invented_pairs()}, size=60)
@@ -189,7 +214,11 @@ def test_bootstrap():
         paired_bootstrap(statistics, statistics, draws=0)
     with pytest.raises(InputError, match="`level`: expected a share between 0 and 1, got 95"):
         paired_bootstrap(statistics, statistics, level=95)
-    for score in (score_translations, sentence_statistics):
+    characters = character_statistics(["Hunde"] * 6, ["Hund", "Hunde", "Hundes", "und", "Hut", "e"])[None]
+    mean, low, high = paired_bootstrap(characters, characters[:, ::-1], draws=50, score=chrf_of)
+    assert mean == 0  # the same sentences in another order
+    assert low < 0 < high
+    for score in (score_translations, sentence_statistics, character_statistics):
         with pytest.raises(InputError, match="`outputs`: expected at least one translation"):
             score([], [])
 

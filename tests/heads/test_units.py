@@ -13,7 +13,15 @@ from methodbook.core.errors import InputError, MissingData
 from methodbook.core.runs import load_result, load_state, save_result
 from methodbook.heads.attention import HeadId, HeadView
 from methodbook.heads.roles import Parsed
-from methodbook.heads.translation import bleu_of, invented_pairs, make_corpus
+from methodbook.heads.translation import (
+    Schedule,
+    bleu_of,
+    character_statistics,
+    chrf_of,
+    invented_pairs,
+    make_corpus,
+    train_translation,
+)
 from methodbook.heads.units import (
     TranslationPlan,
     _cut,
@@ -21,10 +29,12 @@ from methodbook.heads.units import (
     _train,
     _train_anew,
     _train_gated,
+    _train_long,
     closing_order,
     compare_units,
     comparison_frame,
     kept_by_layer,
+    pack_characters,
     pack_statistics,
     plot_closing_order,
     roles_frame,
@@ -34,6 +44,7 @@ from methodbook.heads.units import (
     translation_results,
     translation_roles_unit,
     translation_unit,
+    unpack_characters,
     unpack_statistics,
 )
 
@@ -52,18 +63,24 @@ def _tiny_corpus():
 @pytest.mark.filterwarnings("ignore::methodbook.heads.gates.NotConverged")  # three steps decide nothing
 def test_units_end_to_end(tmp_path):
     corpus, places = _tiny_corpus(), {"folder": tmp_path / "results", "work": tmp_path / "runs"}
-    for setting in ("base", "control", "keep_3", "lam_0.01", "scratch_3", "rewound_3"):
+    for setting in ("base", "control", "keep_3", "lam_0.01", "scratch_3", "rewound_3", "long"):
         translation_unit(setting, 0, corpus, _TINY, **places)
     results = translation_results(places["folder"])
     assert len(results["keep_3"][0]["removed"]) == 1
     for setting in ("scratch_3", "rewound_3"):
         assert results[setting][0]["removed"] == results["keep_3"][0]["removed"]
+    assert (results["long"][0]["removed"], results["long"][0]["heads"]) == ([], 4)
     counts = unpack_statistics(results["base"][0]["test"]["counts"])
     assert counts.shape == (8, 10)
     words = [len(target.split()) for _, target in corpus.pairs["test"]]
     assert counts[:, 9].tolist() == words  # the last column is the length of the reference
-    mean, low, high = compare_units(results, "control", "keep_3")
-    assert low <= mean <= high
+    for score in ("BLEU", "chrF"):
+        mean, low, high = compare_units(results, "control", "keep_3", score)
+        assert low <= mean <= high
+    table = comparison_frame(results, [("control", "keep_3")])
+    assert table[["chrF", "chrF low", "chrF high"]].iloc[0].tolist() == [mean, low, high]
+    characters = unpack_characters(results["base"][0]["test"]["characters"])
+    assert abs(float(chrf_of(characters)) - results["base"][0]["test"]["chrf"]) < 1e-9  # sacreBLEU's sum
     again = translation_unit("control", 0, corpus, _TINY, **places)
     assert load_result(again)["numbers"] == results["control"][0]  # a finished run is read, not trained anew
 
@@ -94,6 +111,20 @@ def test_rewound_and_scratch_differ_in_their_first_weights(tmp_path):
     name = "encoder.1.self_attn.q_proj.weight"  # 16 by 16; its second head is left
     assert torch.equal(models["rewound_3"].state_dict()[name], first[name][8:])
     assert not torch.equal(models["scratch_3"].state_dict()[name], first[name][8:])
+    long, lost = _train_long(plan, corpus, 0, tmp_path)
+    assert lost == []
+    whole = long.state_dict()[name]
+    assert whole.shape == first[name].shape
+    assert torch.equal(models["scratch_3"].state_dict()[name], whole[8:])  # the same weights, uncut
+
+
+def test_long_is_the_whole_model_by_the_schedule_of_scratch(tmp_path):
+    corpus = _tiny_corpus()
+    long, _ = _train_long(_TINY, corpus, 0, tmp_path)
+    schedule = Schedule(3, _TINY.batch, _TINY.step_size, _TINY.warmup)  # two epochs and one
+    again = train_translation(_TINY.model(corpus, 1000), corpus, schedule, folder=tmp_path / "b", seed=1000)
+    pairs = zip(long.state_dict().values(), again.state_dict().values(), strict=True)
+    assert all(torch.equal(one, other) for one, other in pairs)
 
 
 @pytest.mark.filterwarnings("ignore::methodbook.heads.gates.NotConverged")  # three steps decide nothing
@@ -126,6 +157,14 @@ def test_kinds_that_are_left():
     assert translation_numbers({"all_20": {0: unit}}) == {"H3.4": -0.5}
 
 
+def test_characters_survive_packing():
+    outputs = ["Der Hund bellt.", "", "x" * 700, "a"]
+    counts = character_statistics(outputs, ["Die Hunde bellen.", "Ja.", "xx", ""])
+    assert unpack_characters(pack_characters(counts)).tolist() == counts.tolist()
+    with pytest.raises(InputError, match="counts below 65,536, got 70000"):
+        pack_characters(np.full((1, 18), 70000))
+
+
 def test_order_of_closing():
     way = {"enc 0": [2, 1, 0], "enc 1": [2, 2, 1], "dec 0": [2, 2, 2], "cross 0": [2, 2, 2]}
     order = closing_order({"way": way}, _TINY)
@@ -142,6 +181,13 @@ def test_unit_errors(tmp_path):
         translation_unit("control", 0, corpus, _TINY, tmp_path, tmp_path)
     with pytest.raises(MissingData, match="no seed has both"):
         compare_units({}, "control", "keep_10")
+    bare = {"control": {1: _unit(6)}, "keep_3": {1: _unit(6)}}
+    with pytest.raises(
+        MissingData, match=r"unit 'control', seed 1, was stored without characters\. Run it again"
+    ):
+        compare_units(bare, "control", "keep_3", "chrF")
+    with pytest.raises(InputError, match="`score`"):
+        compare_units(bare, "control", "keep_3", "METEOR")
     assert translation_numbers({}) == {}
 
 
@@ -217,6 +263,7 @@ def test_pairs_of_units():
     # all sentences are equal, so that only seeds make the interval
     assert there[["low", "high"]].tolist() == pytest.approx([0, single])
     assert there[["chrF", "seeds", "apart"]].tolist() == [1, 2, False]
+    assert there[["chrF low", "chrF high"]].isna().all()  # no characters were stored
     assert back["BLEU"] == -there["BLEU"]
     assert comparison_frame({"control": results["control"], "keep_3": {1: _unit(6, 3)}}, pairs)["apart"].all()
     assert comparison_frame({}, pairs).empty
