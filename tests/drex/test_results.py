@@ -54,6 +54,9 @@ def test_recorded_runs_keep_their_bounds():
     cheetah = experiment_table("halfcheetah", root / "results" / "drex")
     assert cheetah.index.tolist() == [104, 105, 106, 107, 108]
     assert (cheetah["D-REX"] > cheetah["demo best"]).sum() >= 4
+    hopper = experiment_table("hopper", root / "results" / "drex")
+    assert hopper.index.tolist() == [104, 105, 106, 107, 108]
+    assert (hopper["D-REX"] > hopper["demo best"]).sum() >= 3
     shuffled = experiment_table("pointrun_shuffled", root / "results" / "drex")
     assert len(shuffled) == 3
     assert (shuffled["D-REX"] < shuffled["demo mean"]).all()  # labels by a coin lead nowhere
