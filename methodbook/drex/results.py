@@ -347,7 +347,7 @@ def plot_experiments(
     tables = {name: table for name, table in tables.items() if len(table)}
     expect(tables, "folder", "a folder with results of at least one seed", str(folder))
     wide, high = min(3, len(tables)), -(-len(tables) // 3)
-    figure, axes = plt.subplots(high, wide, figsize=(3.6 * wide, 2.9 * high), squeeze=False)
+    figure, axes = plt.subplots(high, wide, figsize=(3.3 * wide, 2.6 * high), squeeze=False)
     kinds = {"demo best": "demonstrator", "clone": "bc", "D-REX": "drex", "T-REX": "trex"}
     for axis in axes.flat[len(tables) :]:
         axis.axis("off")
