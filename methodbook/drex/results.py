@@ -342,7 +342,7 @@ def clone_against_random(
 def plot_experiments(
     folder: str | Path,  # where the files of the seeds are
 ) -> Figure:  # one panel an environment
-    "Draw the returns of all seeds for every method."
+    "Draw the returns of all seeds for every method; the titles count runs above the best demonstration."
     tables = {name: experiment_table(name, folder) for name in EXPERIMENTS}
     tables = {name: table for name, table in tables.items() if len(table)}
     expect(tables, "folder", "a folder with results of at least one seed", str(folder))
@@ -358,7 +358,7 @@ def plot_experiments(
             axis.plot(place + spread, values, "o", color=COLOURS[colour])
         wins = int((table["D-REX"] > table["demo best"]).sum())
         axis.set(xticks=range(4), xticklabels=["best demo", "clone", "D-REX", "T-REX"], ylabel="true return")
-        axis.set_title(f"{name}: {wins} of {len(table)} above the best")
+        axis.set_title(f"{name}: {wins} of {len(table)}")
     return figure
 
 # %% ../../nbs/drex/49_results.ipynb #c484ee3c
