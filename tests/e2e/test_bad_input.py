@@ -1495,7 +1495,7 @@ COMMANDS = [
     ("fisher: figures", lambda p: ["fisher", "figures", "--out", "f", "--data", "iris"], 2,
      "invalid choice: 'iris'"),
     ("heads: no model", lambda p: ["heads", "report", "--model", "no"], 3,
-     "no model folder no: give the folder"),
+     "no model came from the name 'no': .*Give a folder"),
     ("ml3: no table", lambda p: ["ml3", "train", "--csv", "no.csv"], 3, "no file no.csv: check the path"),
     ("ml3: columns", lambda p: ["ml3", "train", "--csv", str(p.file("t.csv", "a,b\n1,2\n"))], 2,
      "Name the columns task"),
